@@ -21,7 +21,7 @@ test('settings that the environment does not set have their default values', () 
   assert.match(config.dataDirectory, /\/data$/)
 })
 
-test('an unknown variable is an error that names the nearest known one', () => {
+test('an unknown variable is an error that names the most similar setting', () => {
   for (const [given, nearest] of [
     ['WAYPOST_PROT', 'WAYPOST_PORT'],
     ['WAYPOST_DATABASE_URI', 'WAYPOST_DATABASE_URL'],
@@ -95,14 +95,14 @@ test('a secret can be set as a value or as the path of a file, but not as both',
   rmSync(directory, { recursive: true })
 })
 
-test('a bad secret is not repeated in the message', () => {
+test('the error about an invalid secret does not contain the secret', () => {
   assert.throws(
     () => loadConfig({ WAYPOST_DATABASE_URL: 'hunter2' }),
     (error: Error) => !error.message.includes('hunter2'),
   )
 })
 
-test('the database address may have several hosts, and must be of PostgreSQL', () => {
+test('the database URL must have the scheme of PostgreSQL, and may contain several hosts', () => {
   const several = 'postgres://u:p@one:5432,two:5433/db?sslmode=require'
   assert.equal(loadConfig({ WAYPOST_DATABASE_URL: several }).databaseUrl, several)
   for (const wrong of ['http://one/db', 'postgres://one:0/db', 'postgres://one:port/db', 'postgres://one/db?sslmode=x'])
@@ -115,16 +115,16 @@ test('all settings can be listed, each with the origin of its value', () => {
   assert.equal(all.size, Object.keys(joinTables(settingTables)).length)
 })
 
-test('authentication is switched off for all or for the named services', () => {
+test('WAYPOST_AUTH turns authentication off for all services or for the named services', () => {
   assert.equal(loadConfig({ WAYPOST_AUTH: 'off' }).withoutAuthentication, 'all')
   assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, rules' }).withoutAuthentication, ['register', 'rules'])
 })
 
-test('the settings that services declare are those in assembly/settings.ts', () => {
+test('assembly/settings.ts contains exactly the settings that services declare', () => {
   const declared = Object.fromEntries(
     catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
   )
-  // These settings are declared by the kernel and the assembly.
+  // The kernel and the assembly declare these settings.
   const ofKernel = ['backup', 'console', 'https', 'limits', 'mail', 'secrets']
   assert.deepEqual([...Object.keys(declared), ...ofKernel].toSorted(), Object.keys(serviceSettings).toSorted())
   for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])
@@ -152,7 +152,7 @@ test('values have the type of their kind', () => {
   assert.deepEqual(read({ A: 7, B: true, C: undefined } as never), { sum: 8, not: false, length: undefined })
 })
 
-test('commands that call the API read their own settings, and reject variables that are no settings at all', async () => {
+test('commands that call the API read only their own settings, and reject variables that are not settings', async () => {
   const url = 'https://waypost.example.com'
   const config = await commandLineConfig({
     WAYPOST_URL: `${url}/`,

@@ -6,7 +6,7 @@ import { withoutAuthentication } from './authentication-off.ts'
 const log = await createLog({ level: 'silent', format: 'json' })
 const apis = [{ name: 'application' }, { name: 'rules' }, { name: 'command', alwaysAuthenticated: true as const }]
 
-test('authentication is off for the named APIs only, and their caller belongs to tenant default', () => {
+test('WAYPOST_AUTH turns authentication off for the named APIs only, and callers of these APIs belong to tenant default', () => {
   const at = withoutAuthentication(['rules'], log, apis)
   assert.equal(at('application'), undefined)
   assert.equal(at('rules')?.tenantId, 'default')
@@ -21,7 +21,7 @@ test('an unknown API is rejected with the names of the known ones', () => {
   )
 })
 
-test('an API that always requires authentication requires it with the setting "all" too, and the setting may not name it', () => {
+test('some APIs require authentication even with the setting "all", and a setting that names such an API is rejected', () => {
   const callerOf = withoutAuthentication('all', log, apis)
   assert.deepEqual([callerOf('command'), callerOf('rules')?.tenantId], [undefined, 'default'])
   assert.throws(

@@ -35,7 +35,7 @@ test('the schemas of configurations are valid JSON schemas', () => {
       assert.ok(ajv.validateSchema(schema), `${name}, ${level}: ${ajv.errorsText()}`)
 })
 
-test('all roles that hold scopes exist', () => {
+test('every role to which a service gives scopes exists', () => {
   for (const [scope, holders] of scopesOf(catalogue))
     for (const role of holders) assert.ok(role in builtInRoles, `${scope}: ${role}`)
 })

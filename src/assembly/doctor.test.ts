@@ -13,7 +13,7 @@ async function findingsWith(connection: ConnectionOptions) {
   return await Array.fromAsync(examine(config, log))
 }
 
-test('the doctor warns of a database role that is a superuser, and not of one that only owns the database', async () => {
+test('the doctor warns if the database role is a superuser, and does not warn if the role only owns the database', async () => {
   const connection = await freshDatabase()
   const aboutRole = (findings: Awaited<ReturnType<typeof findingsWith>>) =>
     findings.filter(({ text }) => text.includes('superuser'))

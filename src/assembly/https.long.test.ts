@@ -1,4 +1,4 @@
-/** Tests the whole platform over HTTPS, with a certificate of its own authority. */
+/** Tests the whole platform over HTTPS, with a certificate of the certificate authority of the platform. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { client } from '../../test/harness/client.ts'
@@ -8,7 +8,7 @@ import { overHttps } from '../../test/harness/https.ts'
 import { openInProcessPlatform } from '../../test/harness/in-process-platform.ts'
 import { runCommand } from '../../test/harness/platform.ts'
 
-test('issuer, tokens and MQTT over WebSocket work over HTTPS; the certificate comes from the platform', async () => {
+test('with HTTPS, the platform issues its certificate, and issuer, tokens and MQTT over WebSocket use HTTPS', async () => {
   const { baseUrl, addresses, bootstrap } = await openInProcessPlatform({
     WAYPOST_HTTPS_PORT: '0',
     WAYPOST_HTTPS_HOSTS: 'iot.example.com',

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import './start.ts'
 
-/** Packages that only some requests need. Each takes 1 to 40 MB. */
+/** Packages that only some requests need. Each package takes 1 to 40 MB of memory. */
 const loadedOnDemand = ['nodemailer', 'oidc-provider', 'pino-pretty', 'quickjs-wasi']
 
 test('a start loads no package that only some requests need', () => {

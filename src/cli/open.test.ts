@@ -15,7 +15,7 @@ test('every page that the command opens is a page of the console, in the same re
     }
 })
 
-test('ids are encoded, and a wrong noun or number of ids is an error that says what to type', () => {
+test('ids are encoded in the address; for a wrong noun or a wrong number of ids, the error names the allowed values', () => {
   assert.equal(pagePath('endpoints', ['a/b?c#d']).path, '/endpoints/a%2Fb%3Fc%23d')
   assert.equal(pagePath('endpoint-filters', ['meadow', 'f 1']).path, '/filters/meadow/f%201')
   assert.deepEqual(pagePath('tenants', ['acme']), { path: '/tenants/acme', realm: 'platform' })

@@ -24,7 +24,7 @@ test('the list of addresses has the public host, the ports of the listeners, and
   const theirs = (await other('GET /kpc/api/v1/addresses')).body.content
   assert.ok(
     theirs.every(({ required }: { required: string[] }) => required.length === 0),
-    'another tenant has other requirements',
+    'the list of another tenant must have the requirements of that tenant',
   )
 })
 

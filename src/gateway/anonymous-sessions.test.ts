@@ -1,7 +1,7 @@
 /**
- * Document 5, 10.2: an anonymous client that resumes a session may get messages of an endpoint, and represent it, only after it has
- * presented the endpoint's token on its current connection. The intruder in these tests has the victim's address and client id, but no
- * token.
+ * Document 5, 10.2: an anonymous client that resumes a session gets messages of an endpoint and represents the endpoint only after it has
+ * presented the token of the endpoint on its present connection. The intruder in these tests has the IP address and the client id of the
+ * victim, but no token of the victim.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +76,7 @@ for (const [protocol, open] of protocols)
       assert.ok(intruder.sessionPresent)
       await intruder.receivesNothing()
       assert.ok(!one.gateway.isConnected(endpoint.endpointId))
-      // The intruder presents a token of its own endpoint and subscribes to everything.
+      // The intruder presents the token of its own endpoint and subscribes to `#`.
       const intruderEndpoint = await one.aProvisionedEndpoint()
       await intruder.publish(`${intruderEndpoint.prefix}/json`, '1')
       await intruder.client.subscribeAsync('#', { qos: 1 })
@@ -94,7 +94,7 @@ for (const [protocol, open] of protocols)
       await victim.end()
     })
 
-test('only messages of endpoints whose tokens were presented are sent', async () => {
+test('a client gets only messages of endpoints whose tokens it has presented', async () => {
   const clientId = aName()
   const endpoints = [
     await one.aProvisionedEndpoint(),
@@ -124,7 +124,7 @@ test('pushes to an endpoint whose token was not presented are queued, although t
   await intruder.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(endpoint.endpointId, payloadOf('next')), 'queued')
   await intruder.receivesNothing()
-  // The intruder starts clean with the same client id.
+  // The intruder connects with the client id of the victim and a clean start.
   const clean = await one.device({ ...version4(clientId), clean: true })
   await clean.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(endpoint.endpointId, push), 'offline')
@@ -139,7 +139,7 @@ async function subscribe(client: RawClient, filter: string, qos: 0 | 1 | 2) {
 const request = (topic: string, messageId: number, qos: 1 | 2 = 2) =>
   ({ cmd: 'publish', topic, payload: '1', qos, messageId, retain: false, dup: false }) as const
 
-test('unacknowledged messages are sent again, with their packet ids, only to a client that presents the token', async () => {
+test('unacknowledged messages are sent again with the same packet ids, and only to a client that presents the token', async () => {
   const clientId = aName()
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const options = { clientId, clean: false }
@@ -200,7 +200,7 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
   }
 })
 
-test('an intruder that takes over a session on another node gets none of its messages', async () => {
+test('an intruder that takes over the session of a victim on another node gets no message of the session', async () => {
   const clientId = aName()
   const endpoint = await one.aProvisionedEndpoint()
   const victim = await one.device(version5(clientId))
@@ -243,7 +243,7 @@ test('a client with credentials gets queued messages without presenting a token'
   await again.end()
 })
 
-test('an error about an unknown token is not sent to the next connection', async () => {
+test('the error about an unknown token is sent only to the connection that used this token', async () => {
   const clientId = aName()
   const { version, prefix } = await one.aProvisionedEndpoint()
   const victim = await connected(port, { clientId, clean: false })
@@ -294,7 +294,7 @@ test('QoS 2 packet ids of an earlier client do not suppress messages of the next
   victim.destroy()
 })
 
-test('messages that wait for a token count in the limit of the session and expire', async () => {
+test('queued messages whose token was not presented count towards the limit of the session, and expire', async () => {
   const fixture = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
   const clientId = aName()
   const [withheld, presented] = [await fixture.aProvisionedEndpoint(), await fixture.aProvisionedEndpoint()]
@@ -307,7 +307,7 @@ test('messages that wait for a token count in the limit of the session and expir
   const intruder = await fixture.device(version4(clientId))
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'queued')
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'offline')
-  // The held messages fill the session, no matter which other endpoints the connection represents.
+  // The queued messages fill the session. The other endpoints of the connection make no difference.
   await intruder.publish(`${presented.prefix}/json`, '1')
   assert.equal(await fixture.gateway.send(presented.endpointId, push), 'offline')
   await intruder.receivesNothing(50)

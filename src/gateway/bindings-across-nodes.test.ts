@@ -25,9 +25,9 @@ const nodeOf = async (endpointId: string) =>
 const waitUntilBoundAt = (endpointId: string, { waypost }: typeof one) =>
   eventually(async () => assert.equal(await nodeOf(endpointId), waypost.kit.members.nodeId))
 
-test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
+test('an endpoint that moves to a node with a late clock gets its pushes from that node', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
-  // The old socket stays open, because its node has not noticed yet that the client has left.
+  // The old socket stays open, because its node has not detected yet that the client has disconnected.
   const old = await one.device()
   await old.publish(`${prefix}/json`, '1')
   await waitUntilBoundAt(endpointId, one)
@@ -40,7 +40,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
     await moved.receives(`${prefix}/command/reboot/status`)
   }
   await old.receivesNothing(50)
-  // The second node records earlier clock times than the first node. Its changes count as later, because their numbers are higher.
+  // The clock of the second node is behind, but its changes have higher numbers, so they count as later changes.
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
   await moved.end()
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
@@ -52,7 +52,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   await old.end()
 })
 
-test('an endpoint that alternates between two connections is bound to the one that sent last', async () => {
+test('an endpoint that sends over two connections in turn is bound to the connection of its last message', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const [first, second] = [await one.device(), await two.device()]
   for (let n = 0; n < 6; n++) {
@@ -74,7 +74,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await waitUntilBoundAt(endpointId, two)
-  // This write is late: its node hung while the client connected to another node.
+  // The node of this write hung, and the client has connected to the other node in the meantime.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
   const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }
@@ -88,7 +88,7 @@ test('a binding that is written late does not take the endpoint from a later con
   await device.end()
 })
 
-test('devices that connect to and disconnect from one node send no signals to the other', async () => {
+test('connects and disconnects of devices at one node cause no signals to the other node', async () => {
   const devices = 40
   const { version } = await one.anApplication()
   const tokens = await Promise.all(Array.from({ length: devices }, async () => (await one.anEndpoint(version)).token))
@@ -115,10 +115,10 @@ test('devices that connect to and disconnect from one node send no signals to th
     }
     return last
   }
-  // These devices share one credential. Its first use is signalled to all nodes once.
+  // These devices share one credential. The first use of the credential is signalled to all nodes once.
   await (await one.device({ clientId: 'first', ...login })).end()
   const before = { signals: await receivedAtRest(), ...receivedEvents }
-  // The first message makes a token Active; in the second round all tokens are Active already.
+  // In the first round, the first message of an endpoint makes its token Active. In the second round, all tokens are Active.
   for (let visits = 0; visits < 2; visits++) {
     await Promise.all(tokens.map(visit))
     await settled()
@@ -129,7 +129,7 @@ test('devices that connect to and disconnect from one node send no signals to th
   assert.deepEqual([(await receivedAtRest()) - before.signals, receivedEvents.two - before.two], [0, 0])
 })
 
-test('a client that moves to another node is disconnected from the previous node, which no longer holds its session', async () => {
+test('when a client connects to another node, the previous node closes its connection and releases its session', async () => {
   const endpoint = await one.aProvisionedEndpoint()
   const first = await one.device({ clientId: 'traveller' })
   await first.publish(`${endpoint.prefix}/json`, '1')

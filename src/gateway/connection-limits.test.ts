@@ -27,11 +27,11 @@ describe('connections of one address', () => {
   const busy = {
     open: false,
     client: {},
-    evict: () => assert.fail('it was evicted'),
+    evict: () => assert.fail('the connection was evicted'),
   } as unknown as Accepted<ConnectionState>
   const isGone = ({ socket }: Slot) => socket.destroyed
 
-  test('the oldest anonymous connection is evicted, after its grace period', () => {
+  test('at the limit, the oldest anonymous connection is evicted when its grace period has ended', () => {
     const { arrive, later, events, share } = someLimits({})
     const first = arrive('a')!
     later(1000)
@@ -50,7 +50,7 @@ describe('connections of one address', () => {
     assert.equal(share.open, 7)
   })
 
-  test('a connection whose token is being looked up, or that has presented one, is not evicted', () => {
+  test('a connection is not evicted if it has presented a valid token, or while its token is being looked up', () => {
     const { limits, arrive, later } = someLimits({ anonymousPerAddress: 2 })
     const [known, waiting, silent] = [arrive('a')!, arrive('a')!, arrive('a')!]
     waiting.accepted = busy
@@ -60,7 +60,7 @@ describe('connections of one address', () => {
     assert.deepEqual([known, waiting, silent].map(isGone), [false, false, true])
   })
 
-  test('at the total limit, anonymous connections are evicted first, then idle ones; if there are none, new connections are refused', () => {
+  test('at the total limit, anonymous connections are evicted first, then idle connections; otherwise new connections are refused', () => {
     const { limits, arrive, events, share } = someLimits({ max: 3, anonymousPerAddress: 100 })
     const [left, known] = [arrive('a')!, arrive('b')!]
     for (const slot of [left, known]) limits.setEvictionClass(slot, 'protected')
@@ -79,7 +79,7 @@ describe('connections of one address', () => {
     assert.equal(share.open, 4)
   })
 
-  test('a limited number of refused connections stay open until CONNECT; further ones are dropped', () => {
+  test('a limited number of refused connections stays open until CONNECT; further refused connections are closed at once', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     limits.setEvictionClass(arrive('a')!, 'protected')
     const answers = Array.from({ length: 100 }, () => arrive('a'))
@@ -128,7 +128,7 @@ describe('connections of one address', () => {
     test(`the address ${address} counts as the network ${network}`, () => assert.equal(networkOf(address), network))
 })
 
-test('a fleet behind one address that reconnects at once is accepted, despite the limit of anonymous connections', async () => {
+test('a fleet behind one address that reconnects at the same time is accepted, although it exceeds the limit of anonymous connections', async () => {
   const fixture = await openGateway({ environment: { WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '10' } })
   const { version } = await fixture.anApplication()
   const tokens = await Promise.all(Array.from({ length: 100 }, async () => (await fixture.anEndpoint(version)).token))
@@ -203,7 +203,7 @@ describe('over sockets', async () => {
     assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
   })
 
-  test('a connection that does not begin its handshake is evicted too', async () => {
+  test('a connection that does not begin its TLS handshake is also evicted', async () => {
     const idle = await rawClient(Number(new URL(fixture.mqttsUrl).port))
     await open(1)
     const devices: TestDevice[] = []

@@ -20,7 +20,7 @@ const statesOf = (endpointId: string) =>
 
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
-test('a push needs no subscription, and is delivered once with the QoS that was granted', async () => {
+test('a push is delivered without a subscription; with a subscription it is delivered once, with the granted QoS', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.equal(await gateway.send(endpointId, push), 'offline')
   const sensor = await device()
@@ -40,7 +40,7 @@ test('a push needs no subscription, and is delivered once with the QoS that was 
   await eventually(async () => assert.equal(await gateway.send(endpointId, push), 'offline'))
 })
 
-test('a subscription binds an endpoint only if it has no connection yet; a message moves it to the connection of the sender', async () => {
+test('a subscription binds an endpoint only if no connection represents it; a message moves the binding to the connection of the message', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const listener = await device()
   await listener.client.subscribeAsync(`${prefix}/command/+/status`)
@@ -66,7 +66,7 @@ test('a subscription binds an endpoint only if it has no connection yet; a messa
   )
 })
 
-test('a subscriber represents the endpoint again when the sender closes, as with mosquitto_sub beside mosquitto_pub', async () => {
+test('when the sender closes its connection, the subscriber represents the endpoint again, as for mosquitto_sub and mosquitto_pub', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const [listener, late] = [await device(), await device()]
   await listener.client.subscribeAsync(`${prefix}/#`)
@@ -81,7 +81,7 @@ test('a subscriber represents the endpoint again when the sender closes, as with
     assert.equal(await gateway.send(endpointId, push), 'delivered')
     await listener.receives(`${prefix}/command/reboot/status`)
   }
-  // A connection that subscribed while another one represented the endpoint waits too, until it unsubscribes.
+  // A connection that subscribed while another connection represented the endpoint also becomes its representative, unless it unsubscribes.
   await late.client.subscribeAsync(`${prefix}/#`)
   await listener.end()
   await eventually(() => assert.deepEqual(statesOf(endpointId).slice(9), ['disconnected', 'connected']))
@@ -111,7 +111,7 @@ test('pushes of extensions are sent when an endpoint connects', async () => {
   }
 })
 
-test('the register has the connectivity of endpoints and its time', async () => {
+test('the register shows whether an endpoint is connected, and since when', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.deepEqual(await metadataOf(endpointId), {})
   const sensor = await device()
@@ -160,7 +160,7 @@ test('a persistent session survives a restart of the platform, and pushes are qu
   await eventually(async () => assert.equal(await after.gateway.send(endpointId, push), 'offline'))
 })
 
-test('endpoints that a dead node left behind are reported as disconnected', async () => {
+test('endpoints that were connected to a dead node are reported as disconnected', async () => {
   const { endpointId, app, version } = await aProvisionedEndpoint()
   const { db } = waypost.kit
   await waypost

@@ -20,7 +20,7 @@ const publish = (topic: string, payload = '{}', messageId = 1) => ({
 })
 const push = (text: string) => ({ extension: 'test', resourcePath: '/command/blink', payload: [text] })
 
-test('a client without a client id and subscription that sends before CONNACK gets responses and pushes', async () => {
+test('a client that has no client id and no subscription and sends before CONNACK gets responses and pushes', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json/0`))
@@ -33,7 +33,7 @@ test('a client without a client id and subscription that sends before CONNACK ge
   assert.deepEqual([topic, String(payload), qos], [`${prefix}/command/blink/status`, '["on"]', 0])
 })
 
-test('the message of a client that sends CONNECT, PUBLISH and DISCONNECT at once is stored', async () => {
+test('the message of a client that sends CONNECT, PUBLISH and DISCONNECT in one write is stored', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json`, 'last words'), { cmd: 'disconnect' })
@@ -45,7 +45,7 @@ test('the message of a client that sends CONNECT, PUBLISH and DISCONNECT at once
   )
 })
 
-test('of many clients with the same id the last one has the session, and each endpoint is bound to its last connection', async () => {
+test('when many clients connect with the same id, the last client has the session, and each endpoint is bound to its last connection', async () => {
   const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
   const first = await connected(port, { clientId: 'counter' })
   first.send(publish(`${one.prefix}/json`))
@@ -76,7 +76,7 @@ test('CONNACK arrives within a second while 200 clients connect at once', async 
         return undisturbedMs()
       }),
     )
-  // Other work on this machine may slow down one round, but not all five.
+  // At least one of five rounds must be fast, because other programs of the machine may slow down a round.
   const longest: number[] = []
   for (let round = 0; round < 5 && !longest.some((ms) => ms < 1000); round++)
     longest.push(Math.max(...(await connectMany(round))))

@@ -120,7 +120,7 @@ test('errors have their status and a body with statusCode and reasonPhrase', asy
   assert.equal((await post(`${prefix}/json`, Buffer.alloc(1024 * 1024, 0x20))).status, 200)
 })
 
-test('control characters are refused, as over MQTT', async () => {
+test('a path with control characters is rejected, like an MQTT topic with control characters', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   for (const code of ['%00', '%01', '%09', '%0a', '%0D', '%1f', '%7F', '%C2%80', '%c2%9f']) {
     for (const path of [`${prefix}/a${code}b`, `kpc/${prefix}${code}/json`, `${prefix}/json/1${code}`]) {
@@ -154,7 +154,7 @@ test('other methods are answered with 405', async () => {
       if (method !== 'HEAD') assert.equal(JSON.parse(text).statusCode, 405, method)
     }
   assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
-  // Other paths do not accept unusual methods.
+  // Paths that are not for messages do not accept unusual methods either.
   assert.equal((await ask('api/v1/applications', 'PROPFIND')).status, 404)
   assert.equal((await ask('elsewhere', 'MKCOL')).status, 404)
 })
@@ -195,7 +195,7 @@ test('messages above the rate of a tenant are rejected with 429', async () => {
   const { prefix } = await slow.aProvisionedEndpoint()
   const post = () => fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST' })
   const statuses = [(await post()).status]
-  // The messages are sent concurrently, so that they arrive within a second on a slow machine too.
+  // The messages are sent concurrently, so that they arrive within a second even on a slow machine.
   for (const { status, headers } of await Promise.all(Array.from({ length: 20 }, post))) {
     statuses.push(status)
     if (status === 429) assert.equal(headers.get('retry-after'), '1')
@@ -250,7 +250,7 @@ test('a WebSocket frame with text closes the connection, because MQTT needs bina
   }
 })
 
-test('WebSocket pings are answered, unless the client does not read', async () => {
+test('the server answers WebSocket pings, but stops while the client does not read', async () => {
   const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1')
   const frame = (bytes: number) => Buffer.from([0x89, 0x80 | bytes, 0, 0, 0, 0, ...Buffer.alloc(bytes)])
   socket.write(
@@ -270,7 +270,7 @@ test('WebSocket pings are answered, unless the client does not read', async () =
   socket.resume()
   socket.end()
   await once(socket, 'close')
-  assert.ok(bytes < 0.9 * 20 * 8000 * 127, `${bytes} bytes of pongs were kept`)
+  assert.ok(bytes < 0.9 * 20 * 8000 * 127, `the server must not buffer all pongs, and ${bytes} bytes arrived`)
 })
 
 test('a refusal names the endpoint whose token is suspended or revoked, or whose message is too large', async () => {
@@ -312,7 +312,7 @@ test('a refusal names the endpoint whose token is suspended or revoked, or whose
   )
 })
 
-test('an address that tries out tokens is locked for a while', async () => {
+test('an address that sends many wrong tokens is locked out', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const statuses = new Set<number>()
   for (let i = 0; i < 110; i++) statuses.add((await post(`${prefix}${i}/json`)).status)

@@ -15,7 +15,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 const post = async ({ httpUrl }: Gate, topic: string) =>
   (await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: '{}' })).status
 
-test('a client with a valid token is locked out if it tries other tokens; tokens that were valid before still work', async () => {
+test('a client with a valid token that tries wrong tokens is locked out; tokens that it has used before still work', async () => {
   const fixture = await open()
   const [own, sameAddress, overHttp, late] = await Promise.all(
     Array.from({ length: 4 }, () => fixture.aProvisionedEndpoint()),
@@ -56,7 +56,7 @@ test('wrong tokens in subscriptions count for the lockout', async () => {
   await eventually(async () => assert.equal(await post(fixture, `${prefix}new/json`), 429))
 })
 
-test('a device that repeats an old token or password does not lock out others behind its address', async () => {
+test('a device that repeats the same old token or password does not lock out the other devices at its address', async () => {
   const fixture = await open()
   const { prefix } = await fixture.aProvisionedEndpoint()
   for (let i = 0; i < 120; i++) assert.equal(await post(fixture, `${prefix}old/json`), 401)
@@ -72,7 +72,7 @@ test('a device that repeats an old token or password does not lock out others be
   await (await login(password)).end()
 })
 
-test('a client that subscribes faster than its endpoints are looked up is read more slowly', async () => {
+test('the server reads more slowly from a client that subscribes faster than endpoints can be looked up', async () => {
   const fixture = await open()
   const { prefix } = await fixture.aProvisionedEndpoint()
   const packets = Array.from({ length: 40 }, (_, packet) =>
@@ -97,7 +97,7 @@ test('a client that subscribes faster than its endpoints are looked up is read m
   await eventually(() => assert.equal(acknowledged(), 40))
 })
 
-test('records of refusals never contain a token, also for misspelt topics', async () => {
+test('records of refusals never contain a token, even if the topic is misspelt', async () => {
   const fixture = await open()
   const { version, token } = await fixture.aProvisionedEndpoint()
   const sensor = await fixture.device({ clientId: 'slipped' })
@@ -119,7 +119,7 @@ test('records of refusals never contain a token, also for misspelt topics', asyn
 })
 
 /**
- * Opens a gateway behind a proxy. The proxy appends the client's address to the header; the client may have written the entries before it.
+ * Opens a gateway behind a proxy. The proxy appends the address of the client to the header. Earlier entries of the header may be forged.
  */
 const behindAProxy = () =>
   openGateway({
@@ -131,7 +131,7 @@ const behindAProxy = () =>
   })
 const [attacker, victim] = ['198.51.100.66', '192.0.2.1']
 
-test('HTTP behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
+test('HTTP behind a proxy: a client cannot avoid its lockout or lock out another address with forged entries', async () => {
   const fixture = await behindAProxy()
   const { prefix } = await fixture.aProvisionedEndpoint()
   const send = async (topic: string, forwarded: string) =>
@@ -150,10 +150,10 @@ test('HTTP behind a proxy: forged entries neither evade the lock of an address n
     429,
     'a forged leftmost address must not avoid the lockout',
   )
-  assert.equal(await send(`${prefix}/json`, victim), 200, 'the forged address must not be locked')
+  assert.equal(await send(`${prefix}/json`, victim), 200, 'the address in the forged entry must not be locked out')
 })
 
-test('WebSocket behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
+test('WebSocket behind a proxy: a client cannot avoid its lockout or lock out another address with forged entries', async () => {
   const fixture = await behindAProxy()
   const { username, password } = await fixture.aBasicCredential()
   const logIn = (secret: string, forwarded: string) =>

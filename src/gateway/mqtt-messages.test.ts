@@ -35,7 +35,7 @@ const fixture = await openGateway({
 })
 const { waypost, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = fixture
 
-test('a first message reaches its extension and is answered', async () => {
+test('the first message of a device is passed to its extension, and the response is sent', async () => {
   const { prefix, endpointId, version, app } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/42`, { temperature: 21 })
@@ -49,7 +49,7 @@ test('a first message reaches its extension and is answered', async () => {
   })
 })
 
-test('a request with an id, even 0, is answered; one without an id gets only errors, or the answer of a resource that always answers', async () => {
+test('a request with an id gets a response, even with the id 0; a request without an id gets errors, and responses of some resources only', async () => {
   const { version, token, prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/0`, '1')
@@ -102,7 +102,7 @@ for (const qos of [0, 1, 2] as const)
     assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 1)
   })
 
-test('messages keep their order, also those that arrive before the endpoint is identified', async () => {
+test('messages are handled in order, even if they arrive before the endpoint is identified', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const sensor = await device({ clientId: 'counter' })
   const before = extension.messages.length
@@ -113,7 +113,7 @@ test('messages keep their order, also those that arrive before the endpoint is i
   )
 })
 
-test('messages with unknown versions, tokens or extensions get an error that reveals nothing', async () => {
+test('the error for an unknown version, token or extension does not reveal which of them exists', async () => {
   const { prefix, version, token } = await aProvisionedEndpoint()
   const sensor = await device()
   const cases: [string, number][] = [
@@ -162,7 +162,7 @@ test('messages on other topics are dropped; MQTT 5 clients get a reason code, an
   await listener.receivesNothing(0)
 })
 
-test('subscriptions deliver nothing of other devices, and nothing twice', async () => {
+test('a subscription gets no messages of other devices, and no message twice', async () => {
   const { prefix, version } = await aProvisionedEndpoint()
   const sensor = await device()
   for (const filter of ['#', 'kp1/#', `${prefix}/#`, `kp1/${version}/+/+/json/+/status`])
@@ -175,7 +175,7 @@ test('subscriptions deliver nothing of other devices, and nothing twice', async 
   await spy.receivesNothing(0)
 })
 
-test('MQTT 5: answers carry the correlation data and go to a response topic of the endpoint itself only', async () => {
+test('MQTT 5: a response has the correlation data of its request, and is sent only to a response topic of the same endpoint', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const foreign = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
@@ -194,7 +194,7 @@ test('MQTT 5: answers carry the correlation data and go to a response topic of t
   await assert.rejects(sensor.publish(`kp1/nowhere/test/x/json`, '1'), { code: 0x90 })
 })
 
-test('answers have the QoS that a matching subscription was granted, and in MQTT 5 its identifiers', async () => {
+test('a response has the granted QoS of the matching subscription, and in MQTT 5 its subscription identifiers', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   const answer = async (requestId: number) => {
@@ -221,7 +221,7 @@ test('answers have the QoS that a matching subscription was granted, and in MQTT
   assert.deepEqual([both.qos, [both.identifiers].flat().sort()], [1, [7, 9]])
 })
 
-test('an application says which extensions its versions may use', async () => {
+test('versions of an application can use only the extensions that the application allows', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const { token } = await anEndpoint(version)
   const sensor = await device()
@@ -317,7 +317,7 @@ test('messages are handled although their client disconnects before it is identi
   await eventually(() => assert.ok(!fixture.gateway.isConnected(endpointId)))
 })
 
-test('garbage ends a connection and nothing else', async () => {
+test('bytes that are not MQTT end only the connection that sent them', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   for (const bytes of [
@@ -334,7 +334,7 @@ test('garbage ends a connection and nothing else', async () => {
   await sensor.receives(`${prefix}/json/1/status`)
 })
 
-test('a connection that sends more bytes than it may is read more slowly, and others are not', async () => {
+test('the server reads more slowly from a connection that exceeds its byte rate, and from no other connection', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_CONNECTION: '200000' } })
   const { prefix } = await slow.aProvisionedEndpoint()
   const [sender, other] = [await slow.device(), await slow.device()]
@@ -345,11 +345,11 @@ test('a connection that sends more bytes than it may is read more slowly, and ot
   assert.equal(await Promise.race([Promise.all(sent), 'slower']), 'slower')
   await Promise.all(sent)
   const seconds = (performance.now() - began) / 1000
-  assert.ok(seconds > 0.95, `500,000 bytes in ${seconds} s`)
+  assert.ok(seconds > 0.95, `500,000 bytes must take more than 0.95 s, and they took ${seconds} s`)
   assert.equal(slow.test.messages.length, 6)
 })
 
-test('messages above the rate are read later, and none is lost', async () => {
+test('messages above the rate are read later, and no message is lost', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '200' } })
   const { prefix } = await slow.aProvisionedEndpoint()
   const sensor = await slow.device()
@@ -367,7 +367,7 @@ test('a connection without credentials and a valid token is closed after the tim
   const identified = await strict.device()
   await identified.publish(`${prefix}/json`, '1')
   const listener = await strict.device()
-  // The endpoint has a connection already, but this one has presented its token too.
+  // Another connection represents the endpoint, but this connection has also presented the token.
   await listener.client.subscribeAsync(`${prefix}/#`)
   const silent = await strict.device({ clientId: 'silent', protocolVersion: 5 })
   const codes: (number | undefined)[] = []
@@ -389,7 +389,7 @@ test('a connection without credentials and a valid token is closed after the tim
     )
     assert.match(refusals[0]?.detail, /neither credentials nor a valid token within 1 s/)
   })
-  // The endpoint of this client has moved to another connection. The client's own connection was identified once, so it stays open.
+  // The endpoint of this client has moved to another connection. The connection of the client stays open, because it was identified before.
   const moved = await strict.device()
   await moved.publish(`${prefix}/json`, '1')
   await identified.publish(`${prefix}/json/1`, '1')

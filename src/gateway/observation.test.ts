@@ -23,7 +23,7 @@ const rows = async (endpointId: string) =>
   )
 
 suite('pushes that a device has stopped', () => {
-  test('the name of a push that a device stops is stored; a setting that changes nothing is not stored', async () => {
+  test('the name of a push that a device stops is stored; a repeated request is not written again', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)
@@ -35,7 +35,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await observation.observes(newId(), 'one'))('default'), true)
   })
 
-  test('the last setting that names a push, or all pushes, decides whether the push is stopped', () =>
+  test('the last request about a push, or about all pushes, decides whether the push is stopped', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
@@ -57,7 +57,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('a change takes effect at once, although the node has cached the previous setting', async () => {
+  test('a change takes effect immediately, even if the node has cached the previous value', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     const { endpointId } = endpoint
     for (const observed of [true, false, true]) {
@@ -78,7 +78,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await rows(endpoint.endpointId)).length, 2)
   })
 
-  test('pushes that a device has stopped are not sent, neither immediately nor on connect; all others are', async () => {
+  test('pushes that a device has stopped are not sent, neither immediately nor on connect; other pushes are sent', async () => {
     const { prefix, endpointId } = await aProvisionedEndpoint()
     const named = (name?: string) => ({
       extension: 'test',

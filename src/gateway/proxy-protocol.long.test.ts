@@ -74,7 +74,7 @@ suite('behind a proxy', () => {
     for (const socket of [whole, slow]) socket.destroy()
   })
 
-  test('limits count the address of the client, not that of the proxy', async () => {
+  test('limits per address count the address of the client, not the address of the proxy', async () => {
     const sockets: Socket[] = []
     for (let n = 0; n < 5; n++) {
       const socket = await open()
@@ -93,7 +93,7 @@ suite('behind a proxy', () => {
     for (const socket of [...sockets, ...same]) socket.destroy()
   })
 
-  test('refusals name the address of the client, also for IPv6', async () => {
+  test('refusals contain the address of the client, for IPv4 and IPv6', async () => {
     for (const [bytes, address] of [
       [from4(203, 0, 113, 5), '203.0.113.5'],
       [from6('20010db8000000000000000000000042'), '2001:db8::42'],
@@ -115,7 +115,7 @@ suite('behind a proxy', () => {
     }
   })
 
-  test('wrong passwords of one client lock its address, and no other one behind the proxy', async () => {
+  test('wrong passwords of one client lock out its address, and no other address behind the proxy', async () => {
     const strict = await openGateway({
       environment: {
         WAYPOST_MQTT_PROXY_PROTOCOL: 'on',
@@ -169,7 +169,7 @@ suite('behind a proxy', () => {
     socket.destroy()
   })
 
-  test('TLS follows the header', async () => {
+  test('a TLS handshake after the header succeeds', async () => {
     const socket = await open('127.0.0.1', portOf(fixture.mqttsUrl))
     socket.write(from4(192, 0, 2, 30))
     const secure = connectSecurely({ socket, rejectUnauthorized: false })
@@ -215,7 +215,7 @@ suite('malformed headers', () => {
   })
 })
 
-test('while a thousand connections wait for their header, further ones are closed', async () => {
+test('while the headers of a thousand connections are incomplete, further connections are closed', async () => {
   const problems: string[] = []
   const { accept, close } = createProxyProtocol({
     isOn: true,
@@ -246,7 +246,7 @@ test('a connection that does not come from a trusted proxy needs no header, and 
   assert.equal(rows.length, 0)
 })
 
-test('the platform does not start if the setting is on and no proxy is trusted', async () => {
+test('the platform does not start if the PROXY protocol is on and no proxy is trusted', async () => {
   await assert.rejects(
     openGateway({ environment: { WAYPOST_MQTT_PROXY_PROTOCOL: 'on' } }),
     /WAYPOST_MQTT_PROXY_PROTOCOL needs WAYPOST_TRUST_PROXY/,

@@ -1,4 +1,4 @@
-/** A push is sent with the commit of a transaction, and its sender gets the outcome, on any node. */
+/** Tests that a push is sent when its transaction commits, and that the sender gets the outcome, whichever node the device is connected to. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
@@ -34,7 +34,7 @@ for (const [where, from] of nodes) {
   const { db } = from.waypost.kit
   const gateway = from.waypost.ask(Gateway)
 
-  test(`a push from ${where} is sent with the commit`, async () => {
+  test(`a push from ${where} is sent when the transaction commits`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await one.device()
     await device.publish(`${prefix}/json`, '1')
@@ -58,7 +58,7 @@ for (const [where, from] of nodes) {
     await device.end()
   })
 
-  test(`a push from ${where} that no device gets is counted with its reason`, async () => {
+  test(`a push from ${where} that cannot be sent is counted with the reason`, async () => {
     const { endpointId } = await one.aProvisionedEndpoint()
     const count = async () => {
       const text = await from.waypost.kit.metrics.text()

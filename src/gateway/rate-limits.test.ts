@@ -8,13 +8,13 @@ import { admitMessage, countTraffic, newTraffic, trafficRate } from './rate-limi
 
 const rate = trafficRate(10, 1000)
 
-test('messages and bytes count, and above the rate the time to wait is returned', () => {
+test('messages and bytes are counted, and above the rate limit the time to wait is returned', () => {
   const traffic = newTraffic(rate)
   const { updatedAt: at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(countTraffic(traffic, rate, at + later, bytes))
   assert.equal(wait(1000), 0)
   assert.equal(wait(500), 500)
-  assert.equal(wait(0), 500, 'the bytes must still exceed the rate')
+  assert.equal(wait(0), 500, 'the bytes of the earlier message must still exceed the rate')
   for (let i = 0; i < 7; i++) assert.equal(wait(0), 500)
   assert.equal(wait(0, 500), 0)
   for (let i = 0; i < 5; i++) wait(0, 500)
@@ -39,7 +39,7 @@ test('a rate of 0 means no limit', () => {
   assert.equal(admitMessage(traffic, none, traffic.bytes.updatedAt, 1e6), 0)
 })
 
-test('wrong secrets lock an address, repeated ones do not count, and secrets that were correct before are accepted', () => {
+test('different wrong secrets lock an address; a repeated secret counts once, and secrets that were correct before are accepted', () => {
   const lockout = createAddressLockout({ limit: 3, windowSeconds: 300, lockSeconds: 60 })
   const wrong = (from: number, to: number) => {
     for (let i = from; i <= to; i++) lockout.recordFailure('a', `wrong ${i}`)
@@ -70,7 +70,7 @@ test('all addresses of an IPv6 /64 share failures, locks and correct secrets', (
 const anonymousConnection = (state: object) =>
   ({ state: { identifying: undefined, pendingLookups: 0, ...state } }) as DeviceConnection
 
-test('anonymous connections are closed after the time-out; those with a pending lookup a little later', async () => {
+test('an anonymous connection is closed after the time-out, or a little later if a lookup of its token is pending', async () => {
   const ended: DeviceConnection[] = []
   const anonymousTimeout = createAnonymousTimeout(0.02, (connection) => void ended.push(connection), 10)
   const [silent, known, busy] = [

@@ -33,7 +33,7 @@ test('a check that fails is retried with growing pauses until it succeeds, and n
   assert.deepEqual(
     failures.slice(0, 4).map(({ retryInMs }) => retryInMs),
     [5, 10, 40, 40],
-    'the first, second, fourth and eighth time',
+    'the pauses must double, so the check must run at times 1, 2, 4 and 8',
   )
   assert.ok(failures.every(({ remaining, message }) => remaining === 100 && message === 'unreachable'))
   assert.ok(attempts <= 4 * 2 ** failures.length, `${attempts} attempts`)
@@ -42,7 +42,7 @@ test('a check that fails is retried with growing pauses until it succeeds, and n
   assert.ok([...done.values()].every((count) => count === 1))
 })
 
-test('a check that always fails does not keep others from being checked', async () => {
+test('a check that always fails does not delay other checks', async () => {
   const { add, failures, stop } = aQueue()
   const done = new Set<string>()
   for (const name of ['bad', 'worse'])
@@ -55,7 +55,7 @@ test('a check that always fails does not keep others from being checked', async 
   stop()
 })
 
-test('a new check replaces the waiting check of the same subject; a check that is added while another runs starts after that one', async () => {
+test('a new check replaces the waiting check of its subject; a check that is added while a check of its subject runs starts after it', async () => {
   const { add, failures } = aQueue()
   const ran: string[] = []
   add('a', async () => void ran.push('replaced'))

@@ -1,4 +1,4 @@
-/** Revocation of tokens, endpoints, credentials and tenants takes effect within a second, on open connections too. */
+/** Tests that the revocation of tokens, endpoints, credentials and tenants takes effect within a second, even on open connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
@@ -142,7 +142,7 @@ const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
   ['its token was deleted', ({ endpointId }) => deleteToken(endpointId)],
   ['its endpoint was unregistered', ({ endpointId }) => unregister(endpointId)],
   [
-    'its endpoint was unregistered, although one with the same id and token was registered since',
+    'its endpoint was unregistered, even if a new endpoint with the same id and token was registered',
     async ({ endpointId, token, version }) => {
       await unregister(endpointId)
       const again = { appVersion: { name: version }, endpointId, endpointToken: token }
@@ -176,7 +176,7 @@ test('queued messages of a suspended tenant are not delivered', async () => {
   await later.receivesNothing()
 })
 
-test('suspended, revoked or deleted credentials end their connections, and only theirs', async () => {
+test('when credentials are suspended, revoked or deleted, only the connections with these credentials are closed', async () => {
   for (const end of [
     (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Suspended' }),
     (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Revoked' }),
@@ -220,11 +220,11 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   })
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Active' })
   assert.ok((await open()).client.connected)
-  // Without a certificate the client is anonymous.
+  // A client without a certificate is anonymous.
   assert.ok((await aDevice(fixture.mqttsUrl, tls)).client.connected)
 })
 
-test('a suspended tenant: connections are closed, CONNECTs refused and messages rejected', async () => {
+test('when a tenant is suspended, its connections are closed, new connections are refused and messages are rejected', async () => {
   const { username, password } = await fixture.aBasicCredential(fixture.other)
   const { prefix, endpointId } = await fixture.aProvisionedEndpoint(fixture.other)
   const ours = await aProvisionedEndpoint()
@@ -312,7 +312,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   const three = await device({ username: `${username}@default`, password })
   await one.publish(`${lost.prefix}/json`, '1')
   await two.publish(`${kept.prefix}/json`, '1')
-  // The rows are changed without an event, as a restore does.
+  // The test changes the rows without an event, as a restore does.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
   await resetAllNodes(db.sql)

@@ -14,7 +14,7 @@ const here = one.waypost.ask(Gateway)
 const there = two.waypost.ask(Gateway)
 const push = { extension: 'test', name: 'reboot', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
-test('sendHere reaches only endpoints that are connected to this node; nodesOf returns the nodes of the others', async () => {
+test('sendHere sends only to endpoints that are connected to this node; nodesOf returns the nodes of other endpoints', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   assert.equal(await here.sendHere(endpointId, push), 'not_connected')
   assert.equal(here.connectionOf(endpointId), undefined)

@@ -84,7 +84,7 @@ test('messages that are identified after their connection has closed do not move
     .on('error', () => {})
     .end(Buffer.concat([connectPacket, publishPacket, packet(0xe0)]))
   await eventually(() => assert.equal(one.test.messages.length, messagesBefore + 1))
-  // Connectivity is written every 50 ms, so the test waits until after the next batch.
+  // Connectivity is written in batches every 50 ms, so the test waits until the next batch is written.
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
@@ -93,7 +93,7 @@ test('messages that are identified after their connection has closed do not move
   await there.end()
 })
 
-test('a client that connects to another node loses its connection to the first; other clients stay connected', async () => {
+test('when a client connects to another node, the first node closes its connection; other clients stay connected', async () => {
   const { username, password } = await one.aBasicCredential()
   const theirs = await one.aBasicCredential(one.other)
   const mine = { clientId: 'roamer', username: `${username}@default`, password, protocolVersion: 5 as const }
@@ -123,7 +123,7 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   const first = await one.device(session('mover'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
-  // The client does not acknowledge this message, which exists only in the memory of its node.
+  // The client does not acknowledge this message. Before the move, the message exists only in the memory of the first node.
   first.client.handleMessage = () => {}
   const { delivery } = await one.gateway.startSend(endpointId, push)
   await first.receives(`${prefix}/command/reboot/status`)
@@ -134,8 +134,8 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  // If the first node knows about the new connection, it sends the message there; otherwise it queues the message. The message arrives in
-  // both cases.
+  // If the first node already has the signal about the new connection, it forwards the message; otherwise it queues the message. The
+  // message arrives in both cases.
   for (const n of [2, 3, 4]) {
     assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
     assert.equal((await second.receives(`${prefix}/command/reboot/status`)).json, n)
@@ -164,7 +164,7 @@ async function aMovedDevice(clientId: string) {
   return { device, endpointId, topic: `${prefix}/command/reboot/status` }
 }
 
-test('a message that a node queues for a client of another node is sent there once', async () => {
+test('a message that one node queues for a client of another node is sent to the client once', async () => {
   const { device, endpointId, topic } = await aMovedDevice('queued-elsewhere')
   await sql`update gateway.bindings set node_id = null where endpoint_id = ${endpointId}`
   const payloads = Array.from({ length: 20 }, (_, n) => n)
@@ -187,7 +187,7 @@ test('a message that a node queues for a client of another node is sent there on
   await device.end()
 })
 
-test('a push forwarded to a node that the client has left is queued in its session', async () => {
+test('a push that is forwarded to a node after the client has disconnected from it is queued in the session', async () => {
   const { device, endpointId, topic } = await aMovedDevice('just-left')
   const [{ nodeId } = {}] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
   await device.end()
@@ -226,7 +226,7 @@ test('after missed signals, a node learns which sessions were taken over and whi
   await stayed.device.end()
 })
 
-test('a clean start on another node discards the session, also if the first connection ends later', async () => {
+test('a clean start on another node discards the session, even if the first connection ends later', async () => {
   const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('cleaner'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
@@ -280,7 +280,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
   await sql`delete from kernel.nodes where id = 'stopped'`
 })
 
-test('session writes of an older connection are ignored after a newer one has claimed the session', async () => {
+test('after a newer connection has claimed the session, session writes of an older connection are ignored', async () => {
   const { kit } = one.waypost
   const [old, fresh] = ['old', 'fresh'].map((name) =>
     createSessionStore({ ...kit, claims: singleNodeClaims(name) }, defaultLimits),

@@ -21,7 +21,7 @@ async function fingerprint(): Promise<string> {
 
 const authorities = async () => Number((await sql`select count(*) as number from credentials.authorities`)[0]!.number)
 
-test('the first TLS connection issues the certificate, not the start; if that fails, the next connection tries again', async () => {
+test('the certificate is issued at the first TLS connection, not at the start; if issuing fails, the next connection tries again', async () => {
   assert.equal(await authorities(), 0)
   await sql`alter table credentials.authorities rename to away`
   await assert.rejects(fingerprint(), { code: 'ECONNRESET' })

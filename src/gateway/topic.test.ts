@@ -29,7 +29,7 @@ suite('a topic', () => {
     })
   })
 
-  test('a topic has a request id only where the last level is all digits; 0 is a request id, a sign or a fraction is not', () => {
+  test('a topic has a request id only if its last level consists of digits; 0 is a request id, but +1, -1 and 1.5 are not', () => {
     const cases: [string, string, number | undefined][] = [
       ['', '', undefined],
       ['/', '/', undefined],
@@ -54,7 +54,7 @@ suite('a topic', () => {
     assert.equal(tail(`/json/${'9'.repeat(500)}`), 'request_id_too_large')
   })
 
-  test('a topic never takes the token itself for a request id', () => {
+  test('a token that consists of digits is not taken for a request id', () => {
     assert.deepEqual(whole('kp1/v/ext/123'), {
       versionName: 'v',
       extension: 'ext',
@@ -65,7 +65,7 @@ suite('a topic', () => {
     })
   })
 
-  test('a topic that is invalid gets the reason', () => {
+  test('parsing an invalid topic returns the reason', () => {
     for (const foreign of ['', '/', 'kp1', '/kp1/v/ext/t', 'KP1/v/ext/t', 'kp2/v/ext/t', 'devices/1', 'kp1x/v/ext/t'])
       assert.equal(whole(foreign), 'foreign', foreign)
     for (const malformed of [

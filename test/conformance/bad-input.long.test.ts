@@ -100,10 +100,10 @@ function badRequestsOf({ path, method, operation }: (typeof operations)[0]): Bad
   if (!body) return requests
   for (const { why, field, body: bad } of badBodies(body)) expectInvalid(why, field, urlWith(), bad)
   if ([body.type].flat()[0] !== 'object') return requests
-  // An optional body may be missing, and a body that is arbitrary JSON of the caller may contain `__proto__`. Both inputs are left out
+  // An optional body may be missing, and a body of arbitrary JSON may contain `__proto__`. These valid inputs are left out
   // below.
   const optional = operation.requestBody?.required === false
-  // The limit of this batch is larger, because it contains the ids of many endpoints beside a megabyte of configuration.
+  // The size limit of this operation is larger: its body contains the ids of many endpoints and a megabyte of configuration.
   const bytesTooMany = path.endsWith('/ecr/api/v1/endpoints/batch') ? 4_300_000 : undefined
   const texts = badTexts(JSON.stringify(sampleOf(body)), bytesTooMany).filter(
     ({ why }) => (why !== '__proto__' || body.properties) && (why !== 'nothing' || !optional),
@@ -138,7 +138,7 @@ function badQueryValues(schema: Shape): string[] {
   return values
 }
 
-/** Number of requests of an operation that run at the same time. */
+/** Number of requests of one operation that the test sends at the same time. */
 const parallel = 8
 
 // Each operation has one test, because a test for each request would cost more than the request.

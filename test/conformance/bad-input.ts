@@ -79,7 +79,7 @@ function textOf({ minLength = 0, maxLength = 1000, pattern, format }: Shape): st
 
 export interface BadValue {
   why: string
-  /** Dotted path of the field, or `body`. */
+  /** Path of the wrong field with dots, such as `a.b`, or `body`. */
   field: string
   body: unknown
 }
@@ -113,7 +113,7 @@ function badValues(field: Shape): [string, unknown][] {
   if (alternatives || (types.length === 0 && !field.enum)) return []
   const bad: [string, unknown][] = []
   if (!types.includes('null')) bad.push(['null', null])
-  if (field.enum) return [...bad, ['an unknown word', 'no-such-word'], ['a wrong type', { odd: true }]]
+  if (field.enum) return [...bad, ['a value that the enum does not contain', 'no-such-word'], ['a wrong type', { odd: true }]]
   if (types[0] === 'string') {
     bad.push(['a number', 7], ['an object', {}])
     if (field.maxLength !== undefined && field.maxLength < 200_000)
@@ -121,7 +121,7 @@ function badValues(field: Shape): [string, unknown][] {
     if ((field.minLength ?? 0) > 0) bad.push(['empty', ''])
     const outside = ['\u00e9 /+#', '\u0007'].find((text) => field.pattern && !new RegExp(field.pattern, 'u').test(text))
     if (outside) bad.push(['a text outside the pattern', outside])
-    if (field.format) bad.push(['a text of another format', 'no such thing'])
+    if (field.format) bad.push(['a text that is not in the declared format', 'no such thing'])
   } else if (types[0] === 'integer' || types[0] === 'number') {
     bad.push(['a text', '7x'])
     if (types[0] === 'integer') bad.push(['a fraction', 1.5], ['beyond every integer', 1e300])
@@ -142,7 +142,7 @@ function withField(good: Record<string, unknown>, path: string[], value: unknown
 
 const largeBodies = new Map<number, Uint8Array>()
 
-/** Returns a body of about this size. All operations share one body, because separate bodies would take 200 MB. */
+/** Returns a JSON body of about this size. The body is created once for all operations: separate bodies would take 200 MB of memory. */
 function bodyOfBytes(bytes: number): Uint8Array {
   const body = largeBodies.get(bytes) ?? Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`)
   largeBodies.set(bytes, body)
@@ -166,7 +166,7 @@ export const badTexts = (
     },
     { why: 'deep nesting', payload: `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, type: json, statuses: [400] },
     { why: '__proto__', payload: `{"__proto__":{"admin":true},${good.slice(1)}`, type: json, statuses: [400] },
-    { why: 'a megabyte too much', payload: bodyOfBytes(bytesTooMany), type: json, statuses: [413] },
+    { why: 'a megabyte more than the limit', payload: bodyOfBytes(bytesTooMany), type: json, statuses: [413] },
     { why: 'a wrong content type', payload: good, type: 'text/plain', statuses: [415] },
     { why: 'XML', payload: '<a/>', type: 'application/xml', statuses: [415] },
   ]

@@ -13,18 +13,18 @@ import { longestStallMs } from '../harness/thread-time.ts'
 
 const names = [
   'numbers of one digit',
-  'one text of escapes',
+  'one text that consists of escapes',
   'short texts',
-  'deep arrays',
-  'deep objects of new names',
-  'an object of long names',
-  'an object of scattered indexes',
-  'objects of a new name each',
+  'deeply nested arrays',
+  'deeply nested objects, each with a new name',
+  'an object with long names',
+  'an object whose names are scattered indexes',
+  'objects that each have a new name',
   'names with escapes',
   'a lone surrogate at the end',
 ]
 
-/** Bytes reserved for the JSON that a route requires around the body. */
+/** Bytes reserved for the JSON text that a route requires before and after the hostile value. */
 const wrapperBytes = 256
 
 function isAccepted(body: Buffer) {
@@ -58,10 +58,10 @@ before(async () => {
 
 const wrap = (open: string, body: Buffer, close: string) => Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
 
-/** Limit for this thread's CPU time, which other processes do not affect. */
+/** Maximum CPU time of this thread. Elapsed time would also include the time that other processes of the machine take. */
 const stallMaxMs = 60
 
-/** Asserts that the shortest stall of several runs is below the limit, because compilation and garbage collection slow down single runs. */
+/** Asserts that the shortest stall of several runs is below the limit. Compilation and garbage collection slow down single runs. */
 async function assertShortStall(send: () => Promise<unknown>) {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 10 && least >= stallMaxMs; run++) least = Math.min(least, await longestStallMs(send))
@@ -129,7 +129,7 @@ suite('metadata of an endpoint', () => {
           patch,
         ),
       ))
-    test(`metadata of an endpoint is replaced by ${name} with a patch, without a stall`, () =>
+    test(`metadata of an endpoint is replaced by ${name} in a patch without a stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
@@ -166,7 +166,7 @@ suite('samples', () => {
   const samples = Buffer.from(
     JSON.stringify(Array.from({ length: 10_000 }, (_, n) => ({ temperature: n, humidity: 40.5 }))),
   )
-  const all = [...bodies, { name: 'as many samples as a message may have', body: samples }]
+  const all = [...bodies, { name: 'the maximum number of samples in a message', body: samples }]
   for (const { name, body } of all) {
     test(`a message over HTTP with ${name} causes no stall`, () =>
       assertShortStall(() => assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)))
@@ -175,7 +175,7 @@ suite('samples', () => {
         assert.ok(device.client.connected)
         return device.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)
       }))
-    test(`an array of ${name} is rejected or processed quickly`, () =>
+    test(`an array of ${name} is rejected or processed without a stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, wrap('[', body, ']')),
       ))

@@ -32,7 +32,7 @@ export async function createRulesOf(
     const fields = type === 'cron' ? { cronExpression: '0 0 1 1 *' } : { appName: app }
     ids[`triggerId ${type}`] = await make(`/trigger-types/${type}/triggers`, fields)
   }
-  // This name is an alias of the same trigger type.
+  // This path is an alias of the same trigger type.
   ids['triggerId endpoint-data-sample-updated'] = ids['triggerId endpoint-data-samples-received']!
   const rule = `${root}/rules/${ruleId}`
   await must(`PUT ${rule}/trigger-types/cron/triggers`, [ids['triggerId cron']])
@@ -59,13 +59,13 @@ export async function createRulesOf(
   ids.secretId = await make('/secrets', { value: marker })
   const now = new Date().toISOString()
   ids.replayId = (await must(`POST ${rule}/replays`, { from: '2026-01-01T00:00:00Z', to: now })).replayId
-  // Only a fault of the platform creates dead letters, so this id does not exist. The response is the same as for a dead letter of another
+  // Only a fault of the platform creates dead letters, so this id is invented. The response is the same as for a dead letter of another
   // tenant.
   ids.deadLetterId = crypto.randomUUID()
   return ids
 }
 
-/** Addresses of all data of rules that the owner can read. Calls of other tenants must not change this data. */
+/** Paths by which the owner reads all its data of the rules service. Calls of other tenants must not change this data. */
 export const rulesUrls = [
   ...['rules', 'alert-settings', 'snippets', 'secrets', 'alerts'].map((path) => `${root}/${path}`),
   ...actionTypes.map((type) => `${root}/action-types/${type}/actions`),

@@ -1,4 +1,4 @@
-/** Calls every operation as another tenant, without the scope, with invalid tokens, and without credentials. */
+/** Calls every operation as a caller of another tenant, as a caller without the scope, with invalid tokens, and without credentials. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import {
@@ -30,7 +30,7 @@ interface Realm {
   asService: Ask
 }
 
-/** Part of every name that only the owner may see. */
+/** Every name in the data of the owner contains this text. A response to another tenant must not contain it. */
 const marker = 'isolated7'
 
 let platform: RunningPlatform
@@ -66,7 +66,7 @@ async function create(ask: Ask, operation: string, body: unknown) {
   return answer.body?.id ?? answer.headers.get('location')?.split('/').at(-1)
 }
 
-/** Creates one resource of each kind, for the path parameters. */
+/** Creates one resource of each kind as the owner. The tests use the ids as path parameters. */
 async function createResources() {
   const app = `${marker}-app`
   const { asService, tenantId, pk } = owner
@@ -160,7 +160,7 @@ async function signInWithoutPermissions(tenantId: string, password: Record<strin
   idByCollection.sessions = String(decodeJwt(token).sid)
 }
 
-/** Creates commands that do not expire during the test. */
+/** Creates commands whose time to live is longer than the test. */
 async function createCommands({ app, endpointId, filterId }: { app: string; endpointId: string; filterId: string }) {
   const { asService } = owner
   const ttl = 'commandTtl=86400000'
@@ -249,13 +249,13 @@ async function createAssets(endpointId: string) {
   parameters.assets = { assetTypeId, assetId }
 }
 
-/** Creates a job that waits for its start. */
+/** Creates a job that nobody starts. */
 async function createJob(applicationName: string) {
   const body = { select: { applicationName }, merge: { city: marker }, preview: true }
   const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)
   assert.ok(created.status < 300, created.text)
   parameters.jobs = { jobId: created.body.jobId }
-  // Any id can be used: the response for a stream of another caller is the same as for a stream that does not exist.
+  // This stream does not exist. The response is the same as for a stream of another caller.
   parameters.live = { streamId: crypto.randomUUID() }
 }
 
@@ -378,7 +378,7 @@ before(async () => {
   snapshot = await readAllOfOwner()
 })
 
-/** Precondition: the data exists, so other tests can detect that it leaks. */
+/** Precondition of the other tests: they could not detect a leak if the owner had no data. */
 test('the owner sees the messages, samples and refusals of its devices', async () => {
   for (const path of ['endpoint-traffic', 'refusals'])
     await eventually(async () => {
@@ -458,7 +458,7 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 
 /** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ service, path }: SpecifiedOperation) => {
-  // In this test, the other tenant requests names of the owner, so its own audit log contains these names. The filter excludes such
+  // The other tenant sends names of the owner in this test, so the audit log of the other tenant contains them. The filter excludes these
   // records.
   if (path.endsWith('/audit/records')) return `?actor=${marker}-user`
   if (path.endsWith('/iam/api/v1/access')) return `?scope=endpoint:read&resource=endpoint-${marker}-endpoint`
@@ -473,7 +473,7 @@ const queryOf = ({ service, path }: SpecifiedOperation) => {
   return path.endsWith('/binary-data') ? `?${dates}` : ''
 }
 
-/** Excludes uploads, which use a token of their own and are tested in src/services/binary-data. */
+/** Returns false for uploads. They need an upload token, and the tests in src/services/binary-data cover them. */
 const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
   !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
@@ -491,7 +491,7 @@ const isOnTenantOrPlatform = ({ service, path, scopes }: SpecifiedOperation) =>
   path.endsWith('tenant-configs') ||
   path.includes('/_ingest/')
 
-/** Returns the response without the names that the caller has sent itself. */
+/** Returns the response text without the names that were part of the request. */
 const withoutSentNames = (text: string, operation: SpecifiedOperation) =>
   `${urlOf(operation)}${queryOf(operation)}`
     .split(/[/?&=]/)
@@ -531,7 +531,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
         if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)
         else {
-          // A job that the caller creates contains the name of the caller.
+          // A job that this caller has created contains the name of the caller.
           const text = withoutSentNames(answer.text, operation).replaceAll(`${marker}-user`, '…')
           assert.ok(!text.includes(marker), answer.text)
         }
@@ -539,7 +539,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
   })
 }
 
-test('after all these calls, no data of the owner has changed', async () => {
+test('the calls of the other tenant have changed no data of the owner', async () => {
   for (const [index, text] of (await readAllOfOwner()).entries()) assert.equal(text, snapshot[index])
 })
 

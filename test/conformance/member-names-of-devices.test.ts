@@ -16,7 +16,7 @@ before(async () => {
   endpoint = { ...(await gateway.anEndpoint(version)), version }
 })
 
-test('metadata keeps inherited names as keys, whether all metadata or a single key is written', async () => {
+test('a key with an inherited name is stored, in a write of all metadata and in a write of a single key', async () => {
   const metadata = `/epr/api/v1/endpoints/${endpoint.endpointId}/metadata`
   assert.equal((await gateway.admin(`GET ${metadata}/constructor`)).status, 404)
   const put = await gateway.admin(`PUT ${metadata}`, text, json)

@@ -45,7 +45,7 @@ const rows: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', impo
     statuses: statuses.split(',').map(Number),
   }))
 
-/** All services of the specification, including those that are not built yet. */
+/** All services of the specification, including services that do not exist yet. */
 export const specifiedServices = [...new Set(rows.map(({ service }) => service))]
 export const operations = rows.filter(({ service }) => served.includes(service))
 
@@ -55,7 +55,7 @@ interface Declared {
   responses: Record<string, { content?: Record<string, unknown> }>
 }
 
-/** Returns the operations of an OpenAPI document that are not in the specification and need credentials. */
+/** Returns the operations of an OpenAPI document that require credentials but are not in the specification. */
 export function ownOperations(paths: Record<string, object>): SpecifiedOperation[] {
   const specified = new Set(rows.map(({ method, path }) => `${method} ${shapeOf(path)}`))
   return Object.entries(paths).flatMap(([path, item]) =>

@@ -24,7 +24,7 @@ const document = await offlineApiDocument('http://waypost.test')
 const operations = Object.values(document.paths).flatMap((item) => Object.values(item) as Described[])
 const shapes = document.components.schemas as Record<string, Shape>
 
-/** Verbs that a summary may start with. Add a verb if none of these fits. */
+/** Verbs that a summary may start with. Add your verb if no verb of this list fits. */
 const verbs = new Set(
   (
     'Acknowledge Activate Cancel Change Create Delete Discover Download End Evaluate Execute Export Get Grant Introspect Invoke Issue Link List Load Move ' +

@@ -104,7 +104,7 @@ test('no two operations of a service have the same summary', () => {
   }
 })
 
-/** Returns whether the shape is an object, or an array of objects, without a name. Generated code could only number such shapes. */
+/** Returns whether the shape is an object without a name, or an array of such objects. Generated code could only number these shapes. */
 const isUnnamed = (shape: Shape): boolean =>
   shape.type === 'object' || (shape.type === 'array' && shape.items !== undefined && isUnnamed(shape.items))
 
@@ -116,7 +116,7 @@ test('objects in bodies and responses have names', () => {
   assert.deepEqual(unnamed, [])
 })
 
-test('a shape without a name occurs once', () => {
+test('an object shape that occurs twice has a name', () => {
   const seen = new Map<string, string>()
   const repeated: string[] = []
   const visit = (value: unknown, path: string): void => {
@@ -124,7 +124,7 @@ test('a shape without a name occurs once', () => {
     const { properties, description: _, title, examples: __, ...rest } = value as Record<string, unknown>
     if (rest.type === 'object' && typeof properties === 'object') {
       const text = JSON.stringify({ properties, ...rest })
-      if (title === undefined && seen.has(text)) repeated.push(`${path} is as ${seen.get(text)}`)
+      if (title === undefined && seen.has(text)) repeated.push(`${path} is equal to ${seen.get(text)}`)
       seen.set(text, path)
     }
     for (const [key, inner] of Object.entries(value)) visit(inner, `${path}/${key}`)
@@ -164,7 +164,7 @@ test('the examples of parameters and bodies are valid', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** The services that authors of device scripts use first. */
+/** The services that people call first when they write a script for a device. */
 const servicesWithExamples = ['application', 'token', 'register', 'credentials', 'certificates', 'timeseries']
 
 for (const { name, tags, requestBody } of operations.filter(({ tags }) => servicesWithExamples.includes(tags[0])))

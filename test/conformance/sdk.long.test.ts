@@ -27,7 +27,7 @@ const nameByShape = new Map(
 
 /** Calls the function of an operation, as a program does: `client.endpoints.list(…)`. */
 function callByName(name: string, args: Record<string, unknown>) {
-  // biome-ignore lint/suspicious/noExplicitAny: the path of the function is known only here
+  // biome-ignore lint/suspicious/noExplicitAny: the path of the function is known at run time only
   const found = name.split('.').reduce<any>((branch, word) => branch[word], client)
   assert.equal(typeof found, 'function', name)
   const result = found(args)

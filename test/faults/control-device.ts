@@ -20,9 +20,9 @@ export interface ControlDevice {
   endpointId: string
   protocol: Protocol
   arrivals: Arrival[]
-  /** Commands that arrived after their result was acknowledged. */
+  /** Commands that the device got again after the platform had acknowledged their results. */
   repeated: Arrival[]
-  /** The last configuration by name, and the installed version. */
+  /** The last configuration of each name, and the id of the installed software version. */
   configurations: Map<string, unknown>
   software: string
   /** Checksums of downloads by version. */
@@ -91,7 +91,7 @@ async function stayConnected(state: State) {
     connectTimeout: requestMs,
     protocolVersion: protocol === 'mqtt 5' ? 5 : 4,
   })
-  // Each message that waits for its acknowledgement adds a listener for the end of the connection.
+  // Each unacknowledged message adds a listener for the end of the connection, so Node.js must not warn about many listeners.
   client.setMaxListeners(0)
   const send: Send = (extension, path, payload) =>
     publish(client, `kp1/${version}/${extension}/${token}${path}`, payload)

@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads run. Asserts that no
- * acknowledged command is lost, delivered after its end, or has its result sent to another caller; that no device gets a command again
- * after its result was acknowledged; that every endpoint has the right configuration and software; and that every file is complete.
+ * acknowledged command is lost or delivered after its expiry; that no caller gets the result of another command; that no device gets a
+ * command whose result was already acknowledged; that every endpoint has the right configuration and software; that files are complete.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -22,7 +22,7 @@ export interface ControlKillReport {
   commands: number
   executed: number
   expired: number
-  /** Callers that waited and got the result in the response. */
+  /** Commands whose caller waited for the result and got it in the response. */
   awaited: number
   configurations: number
   versions: number
@@ -35,7 +35,7 @@ const version = `${app}-v1`
 const software = `/otao/api/v1/applications/${app}/software`
 const protocols: Protocol[] = ['mqtt 3.1.1', 'mqtt 5', 'http', 'mqtt 3.1.1', 'mqtt 5', 'http']
 const callersCount = 3
-/** Time that the delivery of a message to a device may take on a busy machine. */
+/** Allowed milliseconds between the expiry of a command and its arrival at the device, because delivery is slow on a busy machine. */
 const slackMs = 1000
 
 interface Load {
@@ -47,13 +47,13 @@ interface Load {
    */
   tokens: WeakMap<RunningPlatform, string>
   isRunning: boolean
-  /** Commands by their number: the endpoint, and the id if the caller got a response. */
+  /** Key: number of the command. Value: its endpoint, and its id if the caller got a response. */
   commands: Map<number, { endpointId: string; id?: number; isAwaited?: boolean }>
-  /** By endpoint: the number of the last acknowledged configuration, and the number of the last configuration that was sent. */
+  /** Key: endpoint. Value: the number of the last acknowledged configuration and the number of the last configuration that was sent. */
   own: Map<string, { acknowledged: number; sent: number }>
   fleet: { acknowledged: number; sent: number }
   versions: string[]
-  /** Checksum of the acknowledged file, by version. */
+  /** Key: software version. Value: checksum of its acknowledged file. */
   uploads: Map<string, string>
 }
 
@@ -90,7 +90,7 @@ export async function killControlRounds(options: {
     configureFleet(load),
     release(load),
   ])
-  // An error of the load is thrown later, when the test awaits `running`.
+  // An error of the load is handled later, when the test awaits `running`.
   running.catch(() => {})
   for (let round = 0; round < options.rounds; round++) {
     await sleep(300 + random() * 1200)
@@ -216,7 +216,7 @@ async function configureFleet(load: Load) {
 
 const checksum = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** Releases versions to all endpoints, each with a file. A request without response is repeated. */
+/** Creates software versions for all endpoints and uploads a file for each version. Repeats a request that got no response. */
 async function release(load: Load) {
   for (let n = 1; load.isRunning; n++) {
     const name = `1.0.${n}`
@@ -260,7 +260,7 @@ async function verifyEndpoints(signIn: () => Promise<Ask>, { own, fleet, version
         }
         for (const [name, numbers] of [['own', own.get(endpointId)!] as const, ['fleet', fleet] as const]) {
           const { n } = await effective(name)
-          assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}, ${name}: ${n} is stored`)
+          assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}: configuration ${name} has number ${n}, expected ${numbers.acknowledged} to ${numbers.sent}`)
           assert.deepEqual(configurations.get(name), { n }, `${endpointId}, ${name}`)
         }
         assert.equal(installed, newest, endpointId)
@@ -297,7 +297,7 @@ async function verifyCommands(sql: Pool, { commands }: Load, devices: ControlDev
     for (const { n, id, at } of arrivals) {
       const row = stored.get(n)!
       assert.deepEqual({ endpointId: row.endpointId, id: row.id }, { endpointId, id })
-      if (row.result === null) assert.ok(at <= row.endsAt.getTime() + slackMs, `command ${n} came after its end`)
+      if (row.result === null) assert.ok(at <= row.endsAt.getTime() + slackMs, `command ${n} arrived after its expiry`)
       arrived.add(n)
     }
   }

@@ -74,7 +74,7 @@ function fillDisk(directory: string, ballast: string, remainingBytes: unknown) {
       appendFileSync(ballast, Buffer.alloc(more))
     }
   } catch (error) {
-    // Another process used the remaining space.
+    // The write of the ballast failed, because another process used the remaining space.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   }
 }
@@ -109,7 +109,7 @@ async function recoverySeconds(fleet: Fleet) {
 }
 
 export interface SlowDiskReport extends FleetReport {
-  /** Duration of committing one row without the fault. */
+  /** Milliseconds that the commit of one row takes without the fault. */
   usualCommitMs: number
   slowCommitMs: number
   acknowledgedPerSecond: number
@@ -140,14 +140,14 @@ export async function slowDisk({ directory }: { directory: string }): Promise<Sl
   await sql`select pg_reload_conf()`
   await sleep(500)
   const slowCommitMs = await commitMs()
-  assert.ok(slowCommitMs >= 100, `a commit takes ${slowCommitMs} ms`)
+  assert.ok(slowCommitMs >= 100, `the commit must take at least 100 ms, and it took ${slowCommitMs} ms`)
   const fleet = await startFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
   await fleet.waitForAcknowledgements()
   const before = fleet.acknowledged()
   await sleep(8000)
   const acknowledgedPerSecond = (fleet.acknowledged() - before) / 8
   let slowestRecoverySeconds = 0
-  // 40 s exceeds the time-out of a write, which is 30 s.
+  // PostgreSQL is suspended for 40 s, which is longer than the time-out of a write (30 s).
   for (const seconds of [1, 3, 5, 40]) {
     database.signal('SIGSTOP')
     await sleep(seconds * 1000)

@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a pipeline send samples to
- * both. Asserts that every acknowledged sample has its document exactly once, either processed by the pipeline or with the reason of the
- * failure, and that no other sample has two documents.
+ * both nodes. Asserts that every acknowledged sample has exactly one document, which the pipeline has processed or which states why the
+ * pipeline failed. Asserts that no unacknowledged sample has two documents.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -17,11 +17,11 @@ export interface DocumentsKillReport {
   rounds: number
   /** Acknowledged samples, each with its document. */
   samples: number
-  /** Documents whose pipeline did not run in time on the busy machine; they have `ingestError`. */
+  /** Documents with `ingestError`, because the pipeline exceeded its time limit on the busy machine. */
   unprocessed: number
-  /** Samples without a response. Each has one document or none. */
+  /** Samples whose request got no response. Such a sample may have one document or no document. */
   unanswered: number
-  /** Samples without a response that have a document. */
+  /** Samples whose request got no response and which have a document. */
   unansweredStored: number
 }
 
@@ -62,14 +62,14 @@ export async function killDocumentRounds(options: {
         count(*) filter (where doc -> 'dataSample' ->> 'double' = (2 * (doc -> 'dataSample' ->> 'n')::int)::text)::int as processed
       from ingest.documents group by 1`
     const documents = new Map(rows.map((row) => [row.n, row]))
-    const isRight = (n: number) => {
+    const hasOneDocument = (n: number) => {
       const { count, processed, failed } = documents.get(n) ?? { count: 0, processed: 0, failed: 0 }
       return count === 1 && processed + failed === 1
     }
-    const wrong = acknowledged.filter((n) => !isRight(n))
-    assert.deepEqual(wrong, [], 'every acknowledged sample must have one document')
+    const wrong = acknowledged.filter((n) => !hasOneDocument(n))
+    assert.deepEqual(wrong, [], 'every acknowledged sample expectStatus have exactly one document')
     const twice = rows.filter(({ count }) => count > 1).map(({ n }) => n)
-    assert.deepEqual(twice, [], 'no sample must have several documents')
+    assert.deepEqual(twice, [], 'no sample may have several documents')
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
     return {
       rounds: options.rounds,
@@ -84,20 +84,20 @@ export async function killDocumentRounds(options: {
   }
 }
 
-async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+async function expectStatus(ask: Ask, status: number, operation: string, body?: unknown) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
 }
 
 async function prepare(ask: Ask, tenantId: string) {
-  await must(ask, 201, 'POST /api/v1/applications', { name: app })
-  await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  await expectStatus(ask, 201, 'POST /api/v1/applications', { name: app })
+  await expectStatus(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
   const source = 'ctx.dataSample.double = ctx.dataSample.n * 2'
-  await must(ask, 200, 'PUT /asf/api/v1/_ingest/pipeline/twice', { processors: [{ script: { source } }] })
+  await expectStatus(ask, 200, 'PUT /asf/api/v1/_ingest/pipeline/twice', { processors: [{ script: { source } }] })
   const template = { settings: { index: { default_pipeline: 'twice' } } }
-  await must(ask, 200, `PUT /asf/api/v1/${tenantId}-${app}/_template`, template)
+  await expectStatus(ask, 200, `PUT /asf/api/v1/${tenantId}-${app}/_template`, template)
   for (let n = 0; n < deviceCount; n++)
-    await must(ask, 201, 'POST /epr/api/v1/endpoints', {
+    await expectStatus(ask, 201, 'POST /epr/api/v1/endpoints', {
       appVersion: { name: version },
       endpointId: `d${n}`,
       endpointToken: `token-${n}`,

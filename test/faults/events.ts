@@ -1,5 +1,5 @@
 /**
- * Kills one of two nodes with SIGKILL at random moments while both publish and deliver events. Asserts that each event of a committed
+ * Kills one of two nodes with SIGKILL at random moments while both nodes publish and deliver events. Asserts that each event of a committed
  * transaction was delivered once, that the events of each key were delivered in order, and that the surviving node received each event.
  */
 
@@ -18,7 +18,7 @@ const program = resolve(import.meta.dirname, 'events-worker.ts')
 export interface EventsReport {
   rounds: number
   published: number
-  /** Published events that another node delivered, because their own node was killed first. */
+  /** Events whose publishing node was killed before the delivery, so that the other node delivered them. */
   deliveredByOthers: number
 }
 
@@ -99,8 +99,8 @@ export async function eventRounds(options: {
 }
 
 /**
- * Asserts that the surviving node received all committed events of the killed node, including events that the killed node had no time to
- * send.
+ * Asserts that the surviving node received all committed events of the killed node, including events that the killed node committed but
+ * did not send.
  */
 async function assertSurvivorNotified(pool: Pool, victim: Worker, survivor: Worker) {
   const rows = await pool<{ key: string; n: number }[]>`
@@ -124,7 +124,7 @@ async function assertDeliveredOnce(pool: Pool) {
   assert.deepEqual(
     delivered.map(plain),
     published.map(plain),
-    'each event must be delivered once, in the order of its key',
+    'each event must be delivered once, and the events of a key in the order of their numbers',
   )
   const [remaining] = await pool<{ events: number; heads: number }[]>`
     select (select count(*)::int from kernel.outbox) as events, (select count(*)::int from kernel.outbox_heads) as heads`

@@ -9,6 +9,6 @@ test('a job and an export continue after kill -9 of their node, and each endpoin
   assert.equal(report.exportedLines, endpoints)
   assert.ok(
     report.atKill.every((count) => count > 0 && count < endpoints),
-    `killed before the end: ${report.atKill}`,
+    `each kill must happen before the job ends; changed endpoints at each kill: ${report.atKill}`,
   )
 })

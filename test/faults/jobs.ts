@@ -1,4 +1,4 @@
-/** Kills a node with SIGKILL while it runs a job and an export. After each restart it checks that the counts of both add up and grow. */
+/** Kills a node with SIGKILL while it runs a job and an export. After each restart, checks the counts of items of both tasks. */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
@@ -39,7 +39,7 @@ export async function killDuringJobs({
   await registerFleet(ask, connection, endpoints)
   const before = memoryMb([platform.process.pid!])
   const began = performance.now()
-  // If an endpoint got the patch twice, it would fail the second time, because of the `test` operation of the patch.
+  // If the patch were applied to an endpoint twice, the `test` operation of the patch would fail the second time.
   const operations = [
     { op: 'test', path: '/done', value: false },
     { op: 'replace', path: '/done', value: true },
@@ -70,7 +70,7 @@ export async function killDuringJobs({
     await killAll(platform)
     ;[platform, ask] = await restarted(directory, settings)
     const counts = await countsOf(ask, jobId)
-    assert.ok(counts.succeeded >= known, 'nothing that was done is lost')
+    assert.ok(counts.succeeded >= known, 'the count of changed endpoints must not decrease')
     atKill.push(counts.succeeded)
   }
   const done = await eventually(
@@ -107,8 +107,8 @@ async function countsOf(ask: Ask, jobId: string) {
   const { status, body, text } = await ask(`GET ${root}/${jobId}`)
   assert.equal(status, 200, text)
   const { total, succeeded, failed, pending } = body.counts
-  assert.equal(total, succeeded + failed + pending, 'the counts add up')
-  assert.equal(failed, 0, 'no endpoint was changed twice')
+  assert.equal(total, succeeded + failed + pending, 'the sum of the counts must be the total')
+  assert.equal(failed, 0, 'no endpoint may fail; the patch fails if it is applied twice')
   return body.counts as { total: number; succeeded: number; failed: number; pending: number }
 }
 
@@ -121,6 +121,6 @@ async function linesOf(platform: RunningPlatform, ask: Ask, jobId: string): Prom
   const answer = await fetch(`${platform.baseUrl}${root}/${jobId}/file`, { headers })
   const lines = (await answer.text()).trimEnd().split('\n')
   const ids = new Set(lines.map((line) => JSON.parse(line).endpointId))
-  assert.equal(ids.size, lines.length, 'no endpoint is exported twice')
+  assert.equal(ids.size, lines.length, 'no endpoint may be exported twice')
   return lines.length
 }

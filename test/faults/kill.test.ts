@@ -4,7 +4,7 @@ import { initializedDirectory } from '../harness/platform.ts'
 import { killRounds } from './kill.ts'
 import { uploadLoad } from './uploads.ts'
 
-test('acknowledged writes survive kill -9 of every process, no tenant is stuck and no file is incomplete', async () => {
+test('after kill -9 of every process, acknowledged writes are stored, no tenant is stuck and no file is incomplete', async () => {
   const additionalLoad = uploadLoad()
   const report = await killRounds({
     rounds: 2,

@@ -1,6 +1,6 @@
 /**
- * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, restarts it on the
- * same directory, and finally compares the stored data with the acknowledged writes.
+ * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written. Each time, the platform
+ * is restarted on the same directory. Finally the stored data is compared with the acknowledged writes.
  */
 
 import assert from 'node:assert/strict'
@@ -36,7 +36,7 @@ export interface KillOptions {
   rounds: number
   seed: number
   directory: string
-  /** Maximum time between the first acknowledged writes of every kind and the kill. */
+  /** Maximum milliseconds from the time when each kind of load has an acknowledged write until the kill. */
   withinMs?: number
   additionalLoad?: AdditionalLoad
 }

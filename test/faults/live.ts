@@ -1,6 +1,6 @@
 /**
  * Kills nodes while a stream of the SDK watches the messages of a device: the node that serves the stream, and the node that the device
- * sends to. Every acknowledged message must arrive once, or a `gap` must report that messages are missing.
+ * sends to. Every acknowledged message expectSuccess arrive once, or a `gap` expectSuccess report that messages are missing.
  */
 import assert from 'node:assert/strict'
 import { createClient } from '../../sdk/src/index.ts'
@@ -39,7 +39,7 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
     startPlatform({ directory: directories[index]!, environment: { ...environment, WAYPOST_LOG_LEVEL: 'fatal' } })
   const nodes: RunningPlatform[] = [await start(0), await start(1)]
   const { key, version, endpointId, token } = await provision(nodes[0]!)
-  /** Index of the node to which new connections of the stream go. */
+  /** Index of the node to which the SDK opens new connections of the stream. */
   let serving = 0
   const fetchFromServingNode: typeof fetch = (url, init) =>
     fetch(String(url).replace('http://any', nodes[serving]!.baseUrl), init)
@@ -103,16 +103,16 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
 
 async function provision(platform: RunningPlatform) {
   const ask = await platform.asService(platform.bootstrap.default)
-  const must = async (operation: string, body: unknown) => {
+  const expectSuccess = async (operation: string, body: unknown) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, 201, answer.text)
     return answer.body
   }
   const app = `live-${newId().slice(0, 8)}`
-  await must('POST /api/v1/applications', { name: app })
-  await must(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
-  const { endpointId, token } = await must('POST /epr/api/v1/endpoints', { appVersion: { name: `${app}-v1` } })
-  const { key } = await must('POST /iam/api/v1/api-keys', { name: app })
+  await expectSuccess('POST /api/v1/applications', { name: app })
+  await expectSuccess(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  const { endpointId, token } = await expectSuccess('POST /epr/api/v1/endpoints', { appVersion: { name: `${app}-v1` } })
+  const { key } = await expectSuccess('POST /iam/api/v1/api-keys', { name: app })
   return { key, version: `${app}-v1`, endpointId, token } as Record<'key' | 'version' | 'endpointId' | 'token', string>
 }
 
@@ -135,7 +135,7 @@ async function watch(
   }
 }
 
-/** Waits until each acknowledged message has arrived. After a `gap`, the missing messages must be in the list. */
+/** Waits until the stream has delivered each acknowledged message. After a `gap`, the list of messages expectSuccess contain the missing messages. */
 async function everythingArrived(
   client: ReturnType<typeof createClient>,
   endpointId: string,
@@ -144,18 +144,18 @@ async function everythingArrived(
   report: LiveKillReport,
 ) {
   const missing = () => [...acknowledged].filter((n) => !watched.numbers.has(n))
-  await eventually(() => assert.ok(missing().length === 0 || watched.gaps > 0, `${missing().length} are missing`), {
+  await eventually(() => assert.ok(missing().length === 0 || watched.gaps > 0, `${missing().length} acknowledged messages are missing in the stream`), {
     withinMs: 20_000,
   })
   if (missing().length > 0) {
     const listed = new Set<number>()
     for await (const { payload } of client.traffic.list({ endpointIds: [endpointId] })) listed.add(numberOf(payload))
     for (const n of missing()) {
-      assert.ok(listed.has(n), `message ${n} is lost`)
+      assert.ok(listed.has(n), `message ${n} is neither in the stream nor in the list`)
       watched.numbers.set(n, 1)
       report.afterGap++
     }
   }
   const repeated = [...watched.numbers].filter(([, times]) => times > 1)
-  assert.deepEqual(repeated, [], 'the SDK must not deliver an event twice')
+  assert.deepEqual(repeated, [], 'the SDK expectSuccess not deliver an event twice')
 }

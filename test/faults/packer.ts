@@ -25,7 +25,7 @@ for (;;) {
     await packer.round()
     process.stdout.write('.')
   } catch {
-    // The database is down, or another process is packing.
+    // Packing failed, because the database is down or another process is packing. The loop tries again.
   }
   await sleep(50)
 }

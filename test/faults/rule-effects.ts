@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while devices send samples to both and a schedule runs a rule every second (a
- * tick). Asserts that every acknowledged sample leads to its webhook, that a webhook is sent at most twice, that no run has two traces,
- * that no tick runs twice, that no alert is open twice, and that the statistics equal the traces.
+ * Kills one of two nodes with SIGKILL, again and again. Devices send samples to both nodes, and a schedule runs a rule every second (a
+ * tick). Asserts that every acknowledged sample causes a webhook request, that each webhook is sent at most twice, that no run has two
+ * traces, that no tick runs twice, that no alert is open twice, and that the statistics equal the traces.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -15,12 +15,12 @@ import { killAll } from './kill.ts'
 
 export interface EffectsKillReport {
   rounds: number
-  /** Acknowledged samples, each with its webhook. */
+  /** Acknowledged samples. Each caused a webhook request. */
   samples: number
-  /** Samples that were sent more than once, because their first request got no response. */
+  /** Samples that the device sent more than once, because the first request got no response. */
   retransmitted: number
   webhooks: number
-  /** Webhooks whose request was running when their node died, and which were sent once more. */
+  /** Webhooks that were sent twice, because their node was killed before it received the response. */
   repeatedWebhooks: number
   ticks: number
   alerts: number
@@ -66,14 +66,14 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
       { withinMs: 60_000 },
     )
     const deadLetters = await sql`select reason, count(*)::int as count from rules.dead_letters group by reason`
-    assert.deepEqual([...deadLetters], [], 'no event must become a dead letter')
+    assert.deepEqual([...deadLetters], [], 'no event may become a dead letter')
     const ask = await nodes[0]!.asService(secrets)
     const report = verifyRequests(receiver.requests, acknowledged)
     const [alerts] = await sql`
       select coalesce(sum(count), 0)::int as count, coalesce(max(open), 0)::int as open from (
         select count(*) as count, count(*) filter (where state = 'OPEN') as open
         from rules.alerts group by entity_id, alert_type) a`
-    assert.ok(alerts!.open <= 1, 'an alert must be open at most once')
+    assert.ok(alerts!.open <= 1, 'at most one alert may be open')
     const traces = await verifyStatistics(ask, rules)
     const [runs] = await sql`
       select count(*)::int as traces, count(distinct (entity_id, id))::int as runs
@@ -117,25 +117,25 @@ async function prepare(ask: Ask, url: string): Promise<Prepared> {
       endpointId: `d${n}`,
       endpointToken: `token-${n}`,
     })
-  const make = async (path: string, body: unknown) =>
+  const createObject = async (path: string, body: unknown) =>
     (await expectStatus(ask, 201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
   const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0]'
   const retryConfig = { maxAttempts: 3, timeoutMs: 200 }
   const hook = (name: string, payload: string) =>
-    make('/action-types/webhook/actions', { name, webhookUrl: url, webhookPayloadExpression: payload, retryConfig })
-  const hot = await make('/rules', { name: 'hot', expression: `return ${sample}.n % 2 === 0` })
-  const samples = await make('/trigger-types/endpoint-data-samples-received/triggers', { name: 's', appName: app })
+    createObject('/action-types/webhook/actions', { name, webhookUrl: url, webhookPayloadExpression: payload, retryConfig })
+  const hot = await createObject('/rules', { name: 'hot', expression: `return ${sample}.n % 2 === 0` })
+  const samples = await createObject('/trigger-types/endpoint-data-samples-received/triggers', { name: 's', appName: app })
   const sent = await hook('sample', `return { n: ${sample}.n }`)
-  const open = await make('/action-types/alert-activation/actions', { name: 'open', alertType: 'EVEN' })
-  const close = await make('/action-types/alert-resolution/actions', { name: 'close', alertType: 'EVEN' })
+  const open = await createObject('/action-types/alert-activation/actions', { name: 'open', alertType: 'EVEN' })
+  const close = await createObject('/action-types/alert-resolution/actions', { name: 'close', alertType: 'EVEN' })
   const link = (rule: string, path: string, body: unknown) =>
     expectStatus(ask, 204, `PUT ${root}/rules/${rule}/${path}`, body)
   await link(hot, 'action-types/alert-activation/actions', { positiveActionIds: [open] })
   await link(hot, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
   await link(hot, 'action-types/webhook/actions', { positiveActionIds: [sent], negativeActionIds: [sent] })
   await link(hot, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
-  const tick = await make('/rules', { name: 'tick', expression: 'return true' })
-  const schedule = await make('/trigger-types/cron/triggers', { name: 'each second', cronExpression: '* * * * * *' })
+  const tick = await createObject('/rules', { name: 'tick', expression: 'return true' })
+  const schedule = await createObject('/trigger-types/cron/triggers', { name: 'each second', cronExpression: '* * * * * *' })
   const ticked = await hook('tick', 'return { tick: ctx.trigger.cron.firedAt }')
   await link(tick, 'action-types/webhook/actions', { positiveActionIds: [ticked] })
   await link(tick, 'trigger-types/cron/triggers', [schedule])
@@ -200,7 +200,7 @@ function verifyRequests(requests: Awaited<ReturnType<typeof aReceiver>>['request
   assert.deepEqual(
     acknowledged.filter((n) => !arrived.has(n)),
     [],
-    'samples without their webhook',
+    'every acknowledged sample must cause a webhook request',
   )
   const ticks = bodies.flatMap(({ tick }) => (tick === undefined ? [] : [tick]))
   assert.equal(new Set(ticks).size, ticks.length, 'a tick must run once')

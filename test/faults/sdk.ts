@@ -1,4 +1,4 @@
-/** Calls the platform with the SDK through a hostile proxy: no read fails, and no write happens twice. */
+/** Calls the platform with the SDK through a proxy that breaks connections. Asserts that no read fails, and that no write happens twice. */
 import assert from 'node:assert/strict'
 import { createClient, WaypostError } from '../../sdk/src/index.ts'
 import { openHostileProxy } from '../harness/hostile-proxy.ts'
@@ -7,13 +7,13 @@ export interface ProxyOutcome {
   reads: number
   failedReads: number
   writes: number
-  /** Writes whose response was lost. Each happened once or not at all. */
+  /** Writes whose response was lost. The platform executed such a write once or not at all. */
   unknownWrites: number
   doubleWrites: number
   mischief: Record<string, number>
 }
 
-/** Number of rounds that run at the same time, each with its own asset type. */
+/** Number of loops that run rounds at the same time, each with its own asset type. */
 const lanes = 8
 
 type Auth = { tenant: string; clientId: string; clientSecret: string }
@@ -36,7 +36,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
       return undefined
     }
   }
-  /** Returns undefined if the response was lost. The write may then have happened. */
+  /** Returns undefined if the response was lost. In this case, the platform may have executed the write. */
   const write = async <T>(work: Promise<T>): Promise<T | undefined> => {
     outcome.writes++
     try {
@@ -54,7 +54,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     const definition = JSON.stringify({ name })
     const created = await write(client.assets.create({ body: { assetTypeId, definition } }))
     const found = []
-    // A request that the client has given up can still arrive, even during a later round.
+    // The platform can receive a request after the client has stopped waiting for the response, even during a later round.
     for await (const one of direct.assets.list({ assetTypeIds: assetTypeId }))
       if (JSON.parse(one.definition).name === name) found.push(one)
     if (found.length > 1) outcome.doubleWrites++

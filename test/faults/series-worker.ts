@@ -22,9 +22,9 @@ export interface WorkerTask {
   directory: string
   task: 'write' | 'read'
   endpoints: number
-  /** The first value to write. Each later process gets a greater first value. */
+  /** The first value that the process writes. Each later process gets a greater first value. */
   from: number
-  /** Number of different timestamps. It is small, so that many timestamps are written more than once. */
+  /** Number of different timestamps. It is small, so that the process writes many timestamps more than once. */
   times: number
 }
 
@@ -64,7 +64,7 @@ const endpointOf = (index: number) => ({
 /** Sends samples of one endpoint in sequence, like a device that waits for each acknowledgement. */
 async function send(index: number) {
   for (let value = from; ; value++) {
-    // Timestamps are 6 hours apart and in random order, so that some samples arrive late.
+    // Timestamps are 6 hours apart and in random order, so that some samples are older than the samples before them.
     const time = Math.floor(Math.random() * times) * 21_600_000
     const message = {
       endpoint: endpointOf(index),

@@ -41,7 +41,7 @@ export async function seriesRounds(options: {
 
   async function openDatabase() {
     const opened = await startEmbeddedPostgres({ directory: join(options.directory, 'postgres'), log: () => {} })
-    // Each start of PostgreSQL has another socket directory. The worker uses the path of a link to it.
+    // PostgreSQL gets a new socket directory at each start. The worker connects by a symbolic link that points to this directory.
     rmSync(link, { force: true })
     symlinkSync(opened.connection.host, link)
     return opened

@@ -8,7 +8,7 @@ import { startPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
 import { createCamera, root } from './uploads.ts'
 
-test('the platform stops within ten seconds, with exit code 0, although an upload is in progress', async () => {
+test('while an upload is in progress, the platform stops within ten seconds with exit code 0', async () => {
   const platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
   const token = await uploadTokenOf(
     platform.baseUrl,

@@ -15,10 +15,10 @@ export const createCamera = (ask: Ask) => createFixtures(ask).aProvisionedEndpoi
 
 export function uploadLoad(): AdditionalLoad & { blobs: number } {
   let camera: Awaited<ReturnType<typeof createCamera>> | undefined
-  /** Location → checksum of each acknowledged blob. */
+  /** Key: location of an acknowledged blob. Value: its checksum. */
   const blobs = new Map<string, string>()
   let verified = 0
-  /** Checksums that the file may have: of the last acknowledged content, or of a content that was sent after it. */
+  /** Checksums that the file may have: of the last acknowledged content, or of content that was sent later. */
   let acceptedChecksums: string[] = []
   let fileAcknowledged = false
   const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)

@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes or the VPN server with SIGKILL, again and again, while clients are created and revoked at both nodes. Asserts that
- * no address is assigned twice, that acknowledged clients and revocations are stored, and that a real OpenVPN server accepts active clients
- * and refuses revoked clients.
+ * Kills one of two nodes or the VPN server with SIGKILL, again and again, while VPN clients are created and revoked at both nodes. Asserts
+ * that no address is assigned twice, and that acknowledged creations and revocations are stored. A real OpenVPN server must accept active
+ * clients and refuse revoked clients.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export interface VpnKillReport {
   serverKills: number
   created: number
   revoked: number
-  /** Attempts of revoked clients to connect, all refused. */
+  /** Attempts of revoked clients to connect. The server refused all of them. */
   refused: number
   /** Connections of active clients. */
   accepted: number
@@ -32,7 +32,7 @@ export interface VpnKillReport {
 const root = '/vpms/api/v1/vpnclient'
 const writers = 4
 const connected = 'Initialization Sequence Completed'
-/** A revoked client tries to connect for at least this time, and for as long as an active client needs. */
+/** A revoked client tries to connect for at least this many milliseconds, or longer if an active client needs longer. */
 const attemptMs = 3000
 
 interface Clients {
@@ -135,7 +135,7 @@ async function attempt(
   await eventually(
     () => {
       assert.ok(!isIn(programs[1]), 'a revoked client must not connect')
-      assert.ok(isIn(programs[0]), `an active client was not let in: ${programs[0]!.output()}\n${serverOutput()}`)
+      assert.ok(isIn(programs[0]), `the VPN server did not accept an active client: ${programs[0]!.output()}\n${serverOutput()}`)
     },
     { withinMs: 60_000 },
   )
@@ -178,7 +178,7 @@ function startLoad(ask: (index: number) => Promise<Ask>, random: () => number) {
         await (random() < 0.6 ? createOne() : revokeOne())
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error
-        // The node was killed while it processed the request.
+        // The request failed, because the node was killed while it processed the request.
       }
       await sleep(20 + random() * 80)
     }
@@ -222,7 +222,7 @@ async function verify(
     assert.equal(
       new Set(assignedAddresses).size,
       assignedAddresses.length,
-      'an address must be given to one client only',
+      'an address must be assigned to one active client only',
     )
     const [id] = active.keys()
     if (id !== undefined) assert.equal((await ask(`GET ${root}/${id}`)).status, 200)

@@ -69,11 +69,11 @@ export interface GivenRun {
   fields?: Record<string, unknown>
   /** Results of expressions by attribute. */
   results?: Record<string, unknown>
-  /** Expressions that fail, by attribute, with the reason. */
+  /** Expressions that fail. Key: attribute. Value: the reason of the failure. */
   failing?: Record<string, string>
   endpoint?: EndpointRef
   isTry?: boolean
-  /** The id of the run of the action. It stays the same if the rule runs again for the same event. */
+  /** The id of the run of the action. If the rule runs again for the same event, the id is the same. */
   id?: string
   depth?: number
   traceId?: string

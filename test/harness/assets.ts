@@ -60,7 +60,7 @@ export async function openAssets(options: Partial<TestPlatformOptions> = {}) {
     expect,
     aType,
     anAsset,
-    /** Registers an endpoint in an application that all endpoints of the caller share. */
+    /** Registers an endpoint. All endpoints of one caller belong to the same application. */
     async anEndpointEntity(metadata: object = {}, ask: Ask = admin): Promise<EntityName> {
       const version = versions.get(ask) ?? (await anApplication(ask)).version
       versions.set(ask, version)

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 
 export interface Answer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   body: any
   text: string
   headers: Headers
@@ -47,8 +47,8 @@ function bytesAndTypeOf(body: unknown): { bytes: Uint8Array; type?: string } {
 const agent = new Agent({ keepAlive: true })
 
 /**
- * Larger bodies are sent with `fetch`, because the server may reject a body before it is complete, and only `fetch` then still reads the
- * response.
+ * Maximum bytes of a body that is sent with `node:http`. The server may reject a larger body before it is complete, and only `fetch` reads
+ * the response in this case.
  */
 const smallBytes = 64 * 1024
 

@@ -1,7 +1,7 @@
 /** Process started by commands.ts: runs commands of the program in sequence and loads the modules only once. */
 import type { CommandRequest, CommandResult } from './commands.ts'
 
-// Every command adds a listener for broken pipes, and Node.js would warn about more than ten listeners.
+// Every command adds a listener for broken pipes. Without this line, Node.js warns about more than ten listeners.
 process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
 

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'
 
 export interface ConsoleSizes {
-  /** Kilobytes of the first script with everything that it imports, and of the style sheet. */
+  /** Kilobytes of the style sheet, the first script and all files that this script imports. */
   first: number
   /** Kilobytes of the files that most pages share. */
   common: number
-  /** Kilobytes of the further files of each page. */
+  /** Kilobytes of the files that a page loads in addition to the files above, by page. */
   pages: Map<string, number>
   /** Kilobytes of all files without the data of the map. */
   all: number
@@ -35,7 +35,7 @@ export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {
   }
 
   const first = importsOf(manifest.script)
-  // A script of the first load contains an `import()` for the file of each page.
+  // One of the scripts that load first contains an `import()` for the file of each page.
   const pageFiles = [...first].flatMap((name) =>
     [...textOf(name).matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(([, file]) => file!),
   )

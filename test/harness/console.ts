@@ -20,7 +20,7 @@ export interface TestConsole {
   open(path: string): Promise<Page>
   /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
   problems: string[]
-  /** Adds a pattern of problems that the test expects. Problems that match it are not recorded. */
+  /** Adds a pattern of expected problems. A problem that matches the pattern is not recorded. */
   expect(pattern: RegExp): void
 }
 
@@ -114,7 +114,7 @@ interface Finding {
 const colorRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
 const allRules = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
 
-/** The navigation is the same on every page. It is checked only once, because it has more elements than most pages. */
+/** The navigation is the same on every page and has more elements than most pages, so it is checked only once. */
 let navigationChecked = false
 
 /**
@@ -178,15 +178,15 @@ const cutTimes = `[...document.querySelectorAll('.table-cell time')].flatMap((ti
 
 /** Checks that tables show the longest possible time without truncating it, on a screen of usual width. */
 export async function checkTimes(page: Page, name: string) {
-  assert.deepEqual(await page.evaluate(cutTimes), [], `times are cut: ${name}`)
+  assert.deepEqual(await page.evaluate(cutTimes), [], `times that do not fit into their table cells: ${name}`)
 }
 
-/** Finds conditions above a list that are wider than the space that they have, so that they cover each other. */
+/** Finds filter conditions above a list that are wider than their space, so that they cover each other. */
 const wideConditions = `[...document.querySelectorAll('.filter-bar > *')]
   .filter((field) => field.scrollWidth > field.clientWidth + 1)
   .map((field) => field.textContent.slice(0, 60))`
 
-/** Finds selected tabs outside the visible part of their bar, and parts of table cells below the title of their column. */
+/** Finds selected tabs that are not in the visible part of their bar, and contents of table cells that the title of the column covers. */
 const misplaced = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve([
   ...[...document.querySelectorAll('.tab[aria-current]')].filter((tab) => {
     const [inner, outer] = [tab, tab.closest('ul')].map((element) => element.getBoundingClientRect())

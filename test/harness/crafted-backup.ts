@@ -1,4 +1,4 @@
-/** Splits a backup into its parts and assembles manipulated backups with valid checksums, as an attacker would. */
+/** Splits a backup into its parts and assembles manipulated backups with valid checksums, as an attacker could. */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'

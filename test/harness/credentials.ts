@@ -37,7 +37,7 @@ export async function openCredentials(options: Partial<TestPlatformOptions> = {}
       assert.equal(answer.status, status, answer.text)
       return answer
     },
-    /** Verifies a username and password, as the gateway does when a client connects. The default tenant is `default`. */
+    /** Verifies a username and password, as the gateway does when a client connects. Without `tenantId`, the tenant is `default`. */
     logIn: (
       { username, password }: { username: string; password: string },
       { tenantId = 'default', address = '192.0.2.1' } = {},

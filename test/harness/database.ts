@@ -19,9 +19,9 @@ import { sharedDirectoryVariable } from './timings.ts'
 export const sharedServerVariable = 'TEST_POSTGRES'
 
 /**
- * Settings for speed instead of durability. Without fsync, creating and dropping databases takes a tenth of the time. Autovacuum would
- * visit hundreds of short-lived databases. Buffers are few, because dropping a database scans all of them. Test files run in parallel, with
- * several nodes each, and need many connections.
+ * Settings for speed instead of durability. Without fsync, creating and dropping databases takes a tenth of the time. Autovacuum is off,
+ * because it would visit hundreds of short-lived databases. There are few buffers, because dropping a database scans all buffers. There are
+ * many connections, because test files run in parallel, and a file can run several nodes.
  */
 const fastSettings = {
   fsync: 'off',
@@ -34,8 +34,8 @@ const fastSettings = {
 }
 
 /**
- * Copies the files of an initialized server into the directory, because `initdb` takes a second of processor time. Does nothing without the
- * test runner, or if the directory already has a server. All copies have the same passwords.
+ * Copies the files of an initialized server into the directory, because `initdb` takes a second of processor time. Without the test
+ * runner, or if the directory already contains a server, this function does nothing. All copies have the same passwords.
  */
 export async function copyInitializedServer(directory: string) {
   const shared = process.env[sharedDirectoryVariable]
@@ -52,7 +52,7 @@ export async function copyInitializedServer(directory: string) {
     },
   )
   mkdirSync(directory, { recursive: true })
-  // `cp -p` keeps the owner: the database files belong to another account.
+  // `cp -p` keeps the owner of the files, which is the operating-system account of PostgreSQL.
   execFileSync('cp', ['-Rp', `${template}/.`, directory])
 }
 
@@ -70,7 +70,7 @@ export async function startTestServer(directory: string): Promise<EmbeddedPostgr
   return server
 }
 
-/** Connection options of the test server: as the role that owns the test databases, and as superuser. */
+/** Connection options of the test server: `connection` is for the role that owns the test databases, `administration` for a superuser. */
 type TestServer = Pick<EmbeddedPostgres, 'connection' | 'administration'>
 
 let server: Promise<TestServer> | undefined
@@ -85,7 +85,7 @@ export async function runCleanups(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 }
 
-/** Whether several test files run in this process (shared-process.ts), which then runs the cleanups itself. */
+/** Whether several test files run in this process. In this case, shared-process.ts runs the cleanups. */
 export const sharedProcess = { enabled: false }
 
 // The hook is registered when the module is loaded, because `after` inside a test applies to that test only. In a shared process the hook
@@ -133,7 +133,7 @@ async function startOwnServer(): Promise<TestServer> {
   return postgres
 }
 
-/** Opens a pool beside the pool of the code under test, for tests that hold locks or keep transactions open. */
+/** Opens a pool that is independent of the pool of the tested code, for tests that hold locks or keep transactions open. */
 export function independentPool(connection: ConnectionOptions): Pool {
   const pool = connect(connection, { max: 2 })
   afterAllTests(() => pool.end())
@@ -153,7 +153,7 @@ export async function administrationOf(connection: ConnectionOptions): Promise<C
 
 let administrator: Promise<Pool> | undefined
 
-/** Returns the pool of this process for creating and dropping databases. It is closed last, because cleanups drop databases. */
+/** Returns the pool of this process for creating and dropping databases. The last cleanup closes it, because other cleanups drop databases. */
 function administratorPool(): Promise<Pool> {
   administrator ??= testServer().then(({ administration }) => {
     const pool = connect(administration, { max: 1 })
@@ -190,7 +190,7 @@ export async function oncePerRun(name: string, exists: () => Promise<boolean>, m
 
 type FillDatabase = (connection: ConnectionOptions) => Promise<void>
 
-/** Returns a template, which `make` fills once per test run and key. It begins as a copy of the template `base`. */
+/** Returns a template database for the key. The first call of a test run copies it from the template `base`, and `make` fills it. */
 export async function preparedTemplate(key: string, make: FillDatabase, base = 'template1'): Promise<string> {
   const { connection } = await testServer()
   const admin = await administratorPool()
@@ -205,7 +205,7 @@ export async function preparedTemplate(key: string, make: FillDatabase, base = '
   return template
 }
 
-/** Creates a database by copying a template, which `make` fills once per test run and key. Copying takes a tenth of the time of filling. */
+/** Creates a database as a copy of the template of the key (`preparedTemplate`). A copy takes a tenth of the time that `make` takes. */
 export async function preparedDatabase(key: string, make: FillDatabase, base?: string): Promise<ConnectionOptions> {
   return cloneDatabase(await preparedTemplate(key, make, base))
 }

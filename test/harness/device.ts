@@ -8,7 +8,7 @@ export interface ReceivedMessage {
   topic: string
   payload: Buffer
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read payloads of every shape
   json: any
   qos: number
   packet: IPublishPacket
@@ -22,7 +22,7 @@ export interface TestDevice {
   publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
   /** Waits for the next message on this topic and removes it from `received`. */
   receives(topic: string, withinMs?: number): Promise<ReceivedMessage>
-  /** Asserts that no message is in `received` after this time. */
+  /** Waits for this time, then asserts that `received` is empty. */
   receivesNothing(forMs?: number): Promise<void>
   closed(withinMs?: number): Promise<void>
   end(): Promise<void>
@@ -65,7 +65,7 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
           const at = received.findIndex((message) => message.topic === topic)
           assert.ok(
             at >= 0,
-            `nothing on ${topic}; received ${received.map((message) => `${message.topic} ${message.text}`)}`,
+            `no message on ${topic}; received ${received.map((message) => `${message.topic} ${message.text}`)}`,
           )
           return received.splice(at, 1)[0]!
         },

@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts'
 export interface SentEvent {
   event: string
   id: string | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at events of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read events of every shape
   data: any
 }
 

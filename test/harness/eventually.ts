@@ -1,7 +1,7 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import { startUndisturbedTime } from './undisturbed-time.ts'
 
-/** Longest pause between two attempts. The pause limits the cost of failed attempts: each often sends a request and formats an error. */
+/** Longest pause between two attempts. Pauses save processor time, because a failed attempt often sends a request and formats an error. */
 const longestPauseMs = 80
 
 /**

@@ -23,7 +23,7 @@ export function failingIdentity() {
     service,
     /** Tenants of all calls of `buildRealm`, including failed calls. */
     built,
-    /** Makes the next calls of `buildRealm` for this tenant fail after they have written, one call for each error. */
+    /** Makes the next calls of `buildRealm` for this tenant throw these errors in order, after each call has written its rows. */
     failBuilding(tenantId: string, ...errors: Error[]) {
       failures.push(...errors.map((error) => ({ tenantId, error })))
     },

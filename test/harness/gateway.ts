@@ -34,7 +34,7 @@ export function recordingExtension(name = 'test') {
   const extension: Extension & { messages: RecordedMessage[]; pushes: Push[] } = {
     name,
     messages,
-    /** Messages that are pushed to each endpoint when it connects. */
+    /** Messages that the extension pushes to each endpoint when the endpoint connects. */
     pushes: [],
     async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
       messages.push({ endpoint, resourcePath, requestId, text: payload.toString() })
@@ -73,8 +73,8 @@ export async function openGateway(options: Partial<TestPlatformOptions> = {}) {
 }
 
 /**
- * Wraps the contract of the gateway for tests without a transaction. `send` resolves with the outcome of the delivery; `startSend` does not
- * wait for it.
+ * Wraps the contract of the gateway, so that tests need no transaction. `send` waits for the delivery and resolves with its outcome;
+ * `startSend` does not wait.
  */
 export function gatewayWithoutTransactions(waypost: Pick<TestPlatform, 'ask' | 'kit'>) {
   const { sql } = waypost.kit.db
@@ -93,7 +93,7 @@ async function listen(waypost: Awaited<ReturnType<typeof openTestPlatform>>) {
 
 let count = 0
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
 type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text: string; body: any }>
 
 /** Returns functions that create applications, endpoints and credentials over the HTTP API. */

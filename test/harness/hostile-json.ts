@@ -2,7 +2,7 @@
 
 export const mebibyte = 1024 * 1024
 
-/** Returns a body with at most `itemsMax` items; without a limit, as many as fit into a mebibyte. */
+/** Returns a body with `itemsMax` items; by default with as many items as fit into a mebibyte. */
 type Make = (itemsMax?: number) => Buffer
 
 /** Builds the largest list once; smaller lists are prefixes of it. */
@@ -29,7 +29,7 @@ function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
 const objectOf = (item: (n: number) => string) => listOf(item, '{', '}')
 const name = (n: number) => n.toString(36)
 
-/** Returns one value that repeats a part `itemsMax` times; without a limit, as often as fits into a mebibyte. */
+/** Returns one value that repeats a part `itemsMax` times; by default as often as fits into a mebibyte. */
 const repeated =
   (open: string, part: string, close: string): Make =>
   (itemsMax = Number.POSITIVE_INFINITY) => {
@@ -38,7 +38,7 @@ const repeated =
     return Buffer.from(open + part.repeat(count) + close)
   }
 
-/** Appends one item to a list and drops as many other items as needed to stay within the limit. */
+/** Appends one item to a list. Drops items before it, so that the list stays within the size limit. */
 const withLastItem =
   (make: Make, wrong: string): Make =>
   (itemsMax) => {
@@ -57,9 +57,9 @@ export const hostileBodies: Record<string, Make> = {
   'numbers of 15 digits': listOf(() => '0.12345678901234'),
   'integers of 16 digits': listOf(() => '9007199254740991'),
   'integers of 16 digits above 2^53': listOf(() => '9007199254740994'),
-  'integers of 17 digits that only look exact': listOf(() => '37866065945450410'),
+  'integers of 17 digits that a double rounds': listOf(() => '37866065945450410'),
   'integers of 23 digits': listOf(() => '10000000000000000000000'),
-  'one integer of 16 digits and many of one': listOf((n) => (n === 0 ? '9007199254740991' : '1')),
+  'one integer of 16 digits and many integers of one digit': listOf((n) => (n === 0 ? '9007199254740991' : '1')),
   'numbers of one digit': numbers,
   'numbers just below infinity': listOf(() => '1e308'),
   'numbers beyond infinity': listOf(() => '1e400'),
@@ -67,47 +67,47 @@ export const hostileBodies: Record<string, Make> = {
   'numbers between two doubles': listOf(() => `9007199254740993.${'0'.repeat(750)}1`),
   'a number of a million digits': repeated('[', '9', ']'),
   'true and false': listOf((n) => (n % 2 ? 'true' : 'false')),
-  'one text of escapes': repeated('"', '\\u0041', '"'),
-  'texts of one escape': listOf(() => '"\\u0041"'),
+  'one text that consists of escapes': repeated('"', '\\u0041', '"'),
+  'texts with one escape each': listOf(() => '"\\u0041"'),
   'surrogate pairs': listOf(() => '"\\ud83d\\ude00"'),
   'a long text': repeated('"', 'x', '"'),
-  'a long text of quotes': repeated('"', '\\"', '"'),
+  'a long text that consists of quotes': repeated('"', '\\"', '"'),
   'a long text of two-byte characters': repeated('"', 'é', '"'),
   'empty texts': listOf(() => '""'),
   'short texts': texts,
   'long texts': listOf((n) => `"a text of some length ${name(n)}"`),
   'empty arrays': listOf(() => '[]'),
   'empty objects': listOf(() => '{}'),
-  'deep arrays': listOf(() => '['.repeat(60) + ']'.repeat(60)),
-  'deep objects': listOf(() => `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`),
-  'deep objects of new names': listOf((n) => `${`{"${name(n)}":`.repeat(50)}1${'}'.repeat(50)}`),
-  'an object of short names': objectOf((n) => `"${name(n)}":1`),
-  'an object of long names': objectOf((n) => `"a-name-number-${n}":1`),
-  'an object of indexes': objectOf((n) => `"${n}":1`),
-  'an object of scattered indexes': objectOf((n) => `"${(n * 7919) % 4294967295}":1`),
-  'an object of one name': objectOf(() => '"a":1'),
+  'deeply nested arrays': listOf(() => '['.repeat(60) + ']'.repeat(60)),
+  'deeply nested objects': listOf(() => `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`),
+  'deeply nested objects, each with a new name': listOf((n) => `${`{"${name(n)}":`.repeat(50)}1${'}'.repeat(50)}`),
+  'an object with short names': objectOf((n) => `"${name(n)}":1`),
+  'an object with long names': objectOf((n) => `"a-name-number-${n}":1`),
+  'an object whose names are indexes': objectOf((n) => `"${n}":1`),
+  'an object whose names are scattered indexes': objectOf((n) => `"${(n * 7919) % 4294967295}":1`),
+  'an object that repeats one name': objectOf(() => '"a":1'),
   'objects of the same shape': listOf(() => '{"a":1}'),
-  'objects of a new name each': listOf((n) => `{"${name(n)}":1}`),
-  'objects of few names in many orders': listOf((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
+  'objects that each have a new name': listOf((n) => `{"${name(n)}":1}`),
+  'objects with the same few names in many combinations': listOf((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
   'names with escapes': objectOf((n) => `"\\u0041${name(n)}":1`),
   samples: listOf((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
   spaces: repeated('[', ' ', '1]'),
   'a wrong number at the end': withLastItem(numbers, '1e400'),
   'NUL at the end': withLastItem(texts, '"\\u0000"'),
   'a lone surrogate at the end': withLastItem(numbers, '"\\ud800"'),
-  'a prototype at the end': withLastItem(
+  'a key __proto__ at the end': withLastItem(
     listOf(() => '[]'),
     '{"__proto__":1}',
   ),
-  'malformed at the end': withLastItem(numbers, 'x'),
+  'malformed JSON at the end': withLastItem(numbers, 'x'),
   'invalid UTF-8': () =>
     Buffer.concat([Buffer.from(`["${'x'.repeat(mebibyte - 6)}`), Buffer.from([0xff]), Buffer.from('"]')]),
-  'a wrong integer and a bracket too few': repeated('[12345678901234567890', ',1', ''),
+  'an inexact integer and a missing bracket': repeated('[12345678901234567890', ',1', ''),
 }
 
 /**
- * Searches for the largest body that is still accepted, because this body is the most expensive. The result is at most 1/16 smaller than
- * the largest.
+ * Searches for the largest accepted body, because this body is the most expensive. The search stops when the result is at most 1/16
+ * smaller than the largest accepted body.
  */
 export function largestAccepted(make: Make, accepts: (body: Buffer) => boolean): Buffer {
   const whole = make()

@@ -1,17 +1,17 @@
 /**
- * Hostile scripts for every part that runs scripts of users. They need `ctx.toolbox.httpClient.get`, which rejects every call. Each script
- * must end with one of the given failures, or with a harmless result.
+ * Hostile scripts for every part of the platform that runs scripts of users. The caller provides `ctx.toolbox.httpClient.get`, which
+ * rejects every call. Each script must end with one of its listed failures, or with its harmless result.
  */
 export interface HostileScript {
   name: string
   script: string
-  /** Accepted reasons of the failure. */
+  /** Reasons with which the script may fail. */
   fails?: string[]
-  /** JSON text of the harmless result. */
+  /** JSON text of the result that the script may return. */
   returns?: string
   /**
-   * `steps`: the script ends soon, or loops. `memory`: it needs many steps to exhaust its memory. `watchdog`: it stays in a built-in
-   * function that does not check the limits.
+   * Which limit ends the script. `steps`: the limit of steps, if the script loops. `memory`: the memory limit, after many steps.
+   * `watchdog`: the watchdog, because the script runs a built-in function that does not check the limits.
    */
   uses: 'steps' | 'memory' | 'watchdog'
 }

@@ -44,7 +44,7 @@ const run = (script: string) => [
   `]]><script>${script}</script>`,
 ]
 
-/** A script that sets `window.wasRun`, so that a test sees whether a text was run. */
+/** A script that sets `window.wasRun`, so that a test can detect that the page ran the text as a script. */
 const script = 'window.wasRun=1'
 
 const other = [

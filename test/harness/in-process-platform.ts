@@ -1,4 +1,4 @@
-/** Runs the whole platform in the process of the test, on free ports, so that a journey can replace single services. */
+/** Runs the whole platform in the process of the test, on free ports, so that a test can replace single services. */
 import { type Bootstrap, writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
 import type { BuiltServices } from '../../src/assembly/build.ts'
 import { catalogue } from '../../src/assembly/catalogue.ts'
@@ -46,7 +46,7 @@ export async function openInProcessPlatform(
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
   const { tenantId, backendClient } = bootstrap.default
   const grant = { grant_type: 'client_credentials', client_id: backendClient.id, client_secret: backendClient.secret }
-  // With HTTPS, the server presents a certificate of the platform, which `fetch` does not trust. Tests therefore use the HTTP address.
+  // Tests use the HTTP address, because `fetch` does not trust the certificate that the platform presents over HTTPS.
   const plainUrl = addresses.httpUrl ?? baseUrl
   const ask = client(plainUrl, bearer(await tokenOf(plainUrl, tenantId, grant)))
   return { waypost, baseUrl, addresses, bootstrap, mqttUrl: addresses.mqttUrl!, directory, ask }

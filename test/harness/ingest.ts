@@ -45,7 +45,7 @@ export async function openIngest(options: Partial<TestPlatformOptions> = {}) {
   }
 }
 
-/** Samples for tests of searches, sent one after the other. `n` identifies a sample in the expectations. */
+/** Samples for tests of searches, in the order in which they are sent. Tests identify a sample by its `n`. */
 export const searchedSamples = [
   { n: 1, temperature: 10, room: 'Lab One', on: true, tags: ['a', 'b'], at: '2026-01-01T00:30:00Z' },
   { n: 2, temperature: 20.5, room: 'lab two', on: false, tags: ['b'], at: '2026-01-01T01:15:00Z' },

@@ -1,4 +1,4 @@
-/** Operates the console by keyboard only: a test moves the focus only with keys, as a person does, and never by a script. */
+/** Operates the console by keyboard only: keys move the focus, as for a person without a mouse. No script sets the focus. */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 
@@ -41,7 +41,7 @@ export function keyboardOf(page: Page) {
     for (let steps = 0; steps < 40 && (await table.count()) === 0; steps++) await press('Tab')
   }
 
-  /** Waits until a page is open: its heading then has the focus. */
+  /** Waits until a page is open, which moves the focus to its heading. */
   const arrive = (heading: Name) =>
     page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
 

@@ -21,7 +21,7 @@ export interface Subscribed {
 
 export interface TestStream extends EventSource {
   streamId: string
-  /** Returns the items of a subscription so far. */
+  /** Returns the items of a subscription that have arrived so far. */
   items(subscription: string): Record<string, unknown>[]
   gaps(subscription?: string): string[]
   /** Waits for the events `subscribed` or `ended` of all these subscriptions. */
@@ -65,7 +65,7 @@ export async function openStreams({
   return {
     ...opened,
     aReplaceableCaller,
-    /** Opens a stream as a tenant administrator, unless headers name another caller, and waits until it is open. */
+    /** Opens a stream and waits until it is open. By default, the caller is a tenant administrator; headers can name another caller. */
     async stream(subscriptions: Subscribed[], headers: Record<string, string> = {}): Promise<TestStream> {
       const all = { ...aReplaceableCaller().headers, ...headers }
       const source = await openEventSource(`${httpUrl}/live/api/v1/streams`, all, { subscriptions })

@@ -33,7 +33,7 @@ export async function openLive(options: Partial<TestPlatformOptions> = {}) {
   return {
     ...opened,
     httpUrl,
-    /** Closes all event streams that were opened so far. */
+    /** Closes all event streams that `open` and `watch` have opened. */
     closeAll() {
       for (const source of sources.splice(0)) source.close()
     },

@@ -56,7 +56,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
         const named = devices.map((device) => ({ name: 'device', ...device }))
         const answer = await expectStatus(201, `POST ${path}/devices`, { appVersionName: version, devices: named }, ask)
         assert.deepEqual(answer.body.failed, [])
-        // biome-ignore lint/suspicious/noExplicitAny: tests look at every field
+        // biome-ignore lint/suspicious/noExplicitAny: tests read every field
         return answer.body.created as any[]
       },
     }
@@ -103,7 +103,7 @@ export interface NetworkRequest {
   method: string
   path: string
   authorization: string | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any
 }
 type NetworkAnswer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | 'never'

@@ -17,9 +17,9 @@ export interface Broker {
   password: string
   stop(): Promise<void>
   start(): Promise<void>
-  /** Ends the process at once. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>
-  /** Connects as the network itself, which may publish and subscribe to everything. */
+  /** Connects as the LoRaWAN network, which may publish and subscribe to every topic. */
   network(): Promise<Network>
 }
 
@@ -91,7 +91,7 @@ export interface Network {
   uplink(username: string, netDeviceId: string, uplink: object, message?: object): Promise<void>
   raw(topic: string, payload: string | Buffer, qos?: 0 | 1): Promise<void>
   /** The downlinks that the platform has pushed, in order. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at every field
+  // biome-ignore lint/suspicious/noExplicitAny: tests read every field
   pushed: { topic: string; downlink: any }[]
   /** Publishes a report about a downlink, as the network does. */
   report(username: string, netDeviceId: string, word: string, downlink: object, more?: object): Promise<void>
@@ -129,7 +129,7 @@ async function aNetwork(port: number, password: string, isTls: boolean): Promise
   }
 }
 
-/** Returns an uplink as networks publish it. */
+/** Returns an uplink in the format in which a network publishes it. */
 export const uplinkOf = (netDeviceId: string, uplink: object, message: object = {}) => ({
   end_device_ids: { device_id: netDeviceId, application_ids: { application_id: 'app' } },
   correlation_ids: ['as:up:01'],

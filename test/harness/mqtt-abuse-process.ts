@@ -1,7 +1,7 @@
-/** Opens abusive connections of all kinds in rotation, between the messages `begin` and `end`: `mqtt-abuse-process.ts <port> [topic]`. */
+/** Opens one abusive connection after the other, of all kinds in rotation. The parent process starts and stops it with `begin` and `end`. */
 import { abusiveClients, destroyAll } from './mqtt-abusive-clients.ts'
 
-/** Limits the rate, because the test does not measure how many connections the machine can open. */
+/** Milliseconds between two connections. Without this pause, the test would measure how many connections the machine can open. */
 const everyMs = 100
 const [, , port, topic] = process.argv
 const kinds = Object.values(abusiveClients)

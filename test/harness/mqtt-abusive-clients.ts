@@ -1,4 +1,4 @@
-/** Clients that misbehave on purpose: silent, flooding, not reading, with huge packets. */
+/** MQTT clients that misbehave on purpose: they stay silent, flood the server, do not read, or send huge packets. */
 import { connect, type Socket } from 'node:net'
 import { connectBytes, variable } from './mqtt-grammar.ts'
 
@@ -15,7 +15,7 @@ export function destroyAll() {
   for (const socket of sockets) socket.destroy()
 }
 
-/** Caches packets, because building one takes longer than sending it and would disturb the measurement. */
+/** Caches packets by topic. Building a packet takes longer than sending it and would disturb the measurement. */
 const cached = (make: (topic: string) => Buffer) => {
   const packets = new Map<string, Buffer>()
   return (topic = '') => packets.get(topic) ?? packets.set(topic, make(topic)).get(topic)!
@@ -54,7 +54,7 @@ const unreleasedMessages = cached((topic) =>
 const halfMegabyte = cached(() => Buffer.alloc(500_000, 'a'))
 const tenthMegabyte = cached(() => Buffer.alloc(100_000))
 
-/** The server under attack, and the names of clients and topics. */
+/** The port of the attacked server, and the names that the abusive clients use. */
 export interface Target {
   port: number
   name(label: string): string

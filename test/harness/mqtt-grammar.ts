@@ -23,7 +23,7 @@ export function variable(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** Generates a usual value in eight of nine cases, and a rare value otherwise. */
+/** Generates a usual value in eight of nine cases and a rare value in the ninth case. */
 const mostly = <T>(usual: Arbitrary<T>, rare: Arbitrary<T>) =>
   fc.oneof({ arbitrary: usual, weight: 8 }, { arbitrary: rare, weight: 1 })
 
@@ -40,7 +40,7 @@ const goodText = fc
     fc.string({ maxLength: 12 }),
   )
   .map((text) => Buffer.from(text))
-/** Text with a length prefix, which is sometimes wrong. */
+/** Generates a text with a length prefix. Sometimes the prefix is wrong. */
 const text = fc
   .tuple(mostly(goodText, badText), mostly(fc.constant(0), fc.integer({ min: -3, max: 70_000 })))
   .map(([bytes, lie]) => Buffer.concat([uint16(bytes.length + lie), bytes]))
@@ -115,7 +115,7 @@ function bodies(version: number): Arbitrary<{ first: number; body: Buffer }> {
   )
 }
 
-/** Wrong values of the remaining length, up to and above the 256 MB that the protocol allows. */
+/** Generates wrong values of the field "remaining length", some above the 256 MB that MQTT allows. */
 const wrongLength = fc.oneof(
   fc.integer({ min: 0, max: 200 }).map(variable),
   fc.constantFrom(0xfff_ffff, 1_048_577, 1_000_000).map(variable),
@@ -135,7 +135,7 @@ export const attack: Arbitrary<Attack> = fc.constantFrom(0, 3, 4, 5).chain((vers
   }),
 )
 
-/** Returns the bytes of a CONNECT packet; the session is clean if the length of the client id is odd. */
+/** Returns the bytes of a CONNECT packet. Clean Session (Clean Start) is set if the length of the client id is odd. */
 export function connectBytes(version: number, clientId: string): Buffer {
   const name = version === 3 ? '\0\x06MQIsdp' : '\0\x04MQTT'
   const head = Buffer.concat([Buffer.from(name), Buffer.from([version, clientId.length % 2 ? 2 : 0, 0, 60])])

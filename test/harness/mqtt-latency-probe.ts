@@ -1,4 +1,4 @@
-/** Well-behaved client in a process of its own: publishes with QoS 1 at a steady rate and reports the latencies on request. */
+/** Program that publishes with QoS 1 at a steady rate, as a normal client, and reports the latencies when the parent process requests them. */
 import { monotonicMs } from '../../src/kernel/clock.ts'
 import { connected } from './mqtt-raw.ts'
 

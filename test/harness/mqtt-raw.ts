@@ -45,7 +45,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   decoder.on('error', (error) => socket.destroy(error))
   socket.on('data', (chunk) => decoder.parse(chunk))
   socket.on('error', () => {})
-  // `end` counts as closed too: the server has closed its side, but the side of the client may still be open.
+  // After `end` the connection counts as closed, although the client may not have closed its side yet.
   for (const event of ['end', 'close'])
     socket.on(event, () => {
       isClosed = true
@@ -56,7 +56,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   async function waitUntil(holds: () => boolean, description: string) {
     const deadline = Date.now() + withinMs
     while (!holds()) {
-      if (Date.now() > deadline) throw new Error(`${description} did not come within ${withinMs} ms`)
+      if (Date.now() > deadline) throw new Error(`${description} did not happen within ${withinMs} ms`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, withinMs)
         wake = () => {
@@ -81,8 +81,8 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
     async next(cmd) {
       await waitUntil(() => received.length > returnedCount || isClosed, cmd ?? 'a packet')
       const packet = received[returnedCount++]
-      if (!packet) throw new Error(`the connection was closed before ${cmd ?? 'a packet'} came`)
-      if (cmd && packet.cmd !== cmd) throw new Error(`${packet.cmd} came instead of ${cmd}: ${JSON.stringify(packet)}`)
+      if (!packet) throw new Error(`the connection was closed before ${cmd ?? 'a packet'} arrived`)
+      if (cmd && packet.cmd !== cmd) throw new Error(`${packet.cmd} arrived instead of ${cmd}: ${JSON.stringify(packet)}`)
       return packet as never
     },
     async closed() {

@@ -84,7 +84,7 @@ export async function openMqttServer({
     return closing
   }
   afterAllTests(async () => {
-    // Clients that do not disconnect would delay the close by five seconds.
+    // The test destroys the sockets, because `close` would wait five seconds for clients that do not disconnect.
     for (const socket of recorded.sockets) socket.destroy()
     await close()
   })

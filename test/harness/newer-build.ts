@@ -1,10 +1,10 @@
-/** Copies a build of the console and gives every file a new name, as an upgrade would. */
+/** Copies a build of the console and gives every file a new name, as an upgrade does. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'
 import { hashSources, projectDirectory } from '../../src/assembly/console/sources.ts'
 
-/** Returns the folder of the build of the current sources. It exists once a platform has served the console. */
+/** Returns the folder with the build of the current sources. The folder exists after a platform has served the console. */
 export const presentBuild = async () =>
   join(projectDirectory, 'node_modules/.cache/waypost-console', await hashSources())
 

@@ -34,8 +34,8 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
 
   const deliverTo = async (key: string, message: Message) => {
     const outcome = await deliver(key, message)
-    // QoS 0 messages are never queued, so for them `gone` does not show whether the session exists. For QoS 1 or 2, `gone` means that it no
-    // longer exists.
+    // For QoS 1 or 2, `gone` means that the session no longer exists. QoS 0 messages are never queued, so `gone` then only means that the
+    // client is not connected.
     if (outcome === 'gone' && message.qos > 0) tree.removeAll(key)
     return outcome
   }
@@ -129,7 +129,7 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
 /** Starts the broker on a port (0: any free port). */
 export async function startOpenBroker(port = 0, { level = 'silent', limits = {} as Partial<Limits> } = {}) {
   const all = { ...defaultLimits, ...limits }
-  // Host and sessions refer to each other, so the host reads the variable `sessions` only when it delivers a message.
+  // The host and the sessions need each other. The host therefore gets a function that reads `sessions` when it delivers a message.
   const host = createOpenHost((key, message) => sessions.deliver(key, message))
   const sessions: Sessions = createSessions(host, {
     store: createMemoryStore(all, systemClock),

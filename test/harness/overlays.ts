@@ -5,7 +5,7 @@ import { checkAccessibility } from './console.ts'
 
 const overlays = '.overlay, .popover'
 
-/** Matches the names of buttons that never open a menu or dialog. All other buttons are pressed once. */
+/** Matches the names of buttons that never open a menu or dialog. The test presses every button that does not match. */
 const others = new RegExp(
   `^(?:${[
     'Copy|Copied|Undo|Redo|Refresh|Download|Cancel|Zoom|Clear|Close|Reset|reset|Save|Edit|Disable|Earlier|Later|Full screen',
@@ -34,7 +34,7 @@ const markNext = (done: string[]) => `(() => {
 })()`
 
 /**
- * Returns whether an element appears within some animation frames. Frames are counted instead of milliseconds, so that a slow machine waits
+ * Returns whether an element appears within some animation frames. A frame takes longer on a slow machine, so the function then waits
  * longer.
  */
 const appears = (page: Page, selector: string) =>
@@ -80,14 +80,14 @@ async function checkEntry(visit: Visit, done: string[], opener: string, entry: s
   await page.evaluate(markNext(done.filter((name) => name !== opener)))
 }
 
-/** Responds to every change with 409, because a button that acts without a dialog must not change data of the test. */
+/** Responds to every write with 409, because a button that writes without a dialog must not change the data of the test. */
 async function refuseChanges(route: Route) {
   if (route.request().method() === 'GET') return await route.fallback()
   await route.fulfill({ status: 409, json: { message: 'Refused by the test.' } })
 }
 
 /**
- * Buttons and menus that were already checked, by route. All tabs of a page have the same buttons above them, which need one check only.
+ * Key: route. Value: names of buttons and menus that were already checked. The buttons above the tabs are the same for all tabs of a page.
  */
 const checked = new Map<string, { openers: string[]; menus: Set<string> }>()
 

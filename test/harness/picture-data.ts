@@ -1,6 +1,6 @@
 /**
- * Data for pictures of the console: a fleet of devices in some cities, with places, values, connections, alerts, refusals, assets and a
- * job.
+ * Creates the data for pictures of the console: meters in several cities, with locations, points, connections, alerts, refusals, assets
+ * and a job.
  */
 import assert from 'node:assert/strict'
 import type { TestConsole } from './console.ts'
@@ -60,7 +60,7 @@ export async function makeFleet({ api, platform }: TestConsole) {
   await fetch(address, { method: 'POST', body: '{"power":' })
   await call('POST /epr/api/v1/applications/meters/filters', {
     name: 'Old firmware',
-    description: 'Meters that wait for 1.4.0',
+    description: 'Meters without firmware 1.4.0',
     documentQuery: { 'metadata.firmware': '1.3.2' },
   })
   const definitionJsonSchema = JSON.stringify({

@@ -81,9 +81,9 @@ export async function runCommand(
 }
 
 /**
- * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets. Without the
- * test runner the directory is empty. With `withBootstrap: false` it has no bootstrap.json; this file then appears when a start is
- * complete.
+ * Copies a data directory on which the platform has already run, which halves the time of a start. All copies have the same secrets.
+ * Without the test runner the directory is empty. With `withBootstrap: false` it has no bootstrap.json, so the test can wait for this file
+ * to find out when the start is complete.
  */
 export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {
   const directory = temporaryDirectory()
@@ -101,15 +101,15 @@ export async function initializedDirectory({ withBootstrap = true } = {}): Promi
       renameSync(unfinished, template)
     },
   )
-  // `cp -p` keeps the owner: the database files belong to another account.
+  // `cp -p` keeps the owner of the files, which is the operating-system account of PostgreSQL.
   execFileSync('cp', ['-Rp', `${template}/.`, directory])
   if (!withBootstrap) rmSync(join(directory, 'bootstrap.json'))
   return directory
 }
 
 /**
- * Returns settings for several nodes on one database. The platform has already run on this database, so a start takes half of the time. The
- * database is on the test server, without durability.
+ * Returns settings for several nodes on one database. The platform has already run on this database, which halves the time of a start. The
+ * database is on the test server, which has no durability.
  */
 export async function usedDatabase() {
   const master = { WAYPOST_MASTER_KEY: 'k'.repeat(40) }

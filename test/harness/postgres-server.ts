@@ -8,13 +8,13 @@ import { afterAllTests, copyInitializedServer } from './database.ts'
 export interface PostgresServer {
   /** Address for the setting `WAYPOST_DATABASE_URL`. */
   url: string
-  /** Connection options of the running server, for queries of the test itself. */
+  /** Connection options of the running server, for queries of the test. */
   connection(): EmbeddedPostgres['connection']
   /** Connection options of a superuser. */
   administration(): EmbeddedPostgres['administration']
   /** Sends a signal to all processes of the server. */
   signal(signal: NodeJS.Signals): void
-  /** Kills all processes at once, as a power failure would. */
+  /** Kills all processes of the server at the same moment, as a power failure does. */
   kill(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -62,10 +62,10 @@ function signal(pids: number[], name: NodeJS.Signals) {
     }
 }
 
-/** TCP proxy to a PostgreSQL on a Unix socket, which a URL cannot name. Refuses connections while there is no target. */
+/** TCP proxy to a PostgreSQL that listens on a Unix socket, because a URL cannot name a Unix socket. Without a target, it refuses connections. */
 export async function tcpProxy(
   to: () => { host: string; port: number } | undefined,
-  /** Returns true to reset the connection instead of forwarding this data. */
+  /** Called with data of the client. If it returns true, the proxy resets the connection instead of forwarding the data. */
   cut: (text: Buffer) => boolean = () => false,
 ) {
   const joined = (from: Socket, there: Socket) => {

@@ -20,7 +20,7 @@ export function processTree(root: number): number[] {
   return found
 }
 
-/** Returns the sum of the proportional set sizes, which counts shared pages once. */
+/** Returns the sum of the proportional set sizes of the processes. This sum counts a page that several processes share only once. */
 export const memoryMb = (pids: number[]) =>
   pids.reduce((sum, pid) => sum + Number(read(`/proc/${pid}/smaps_rollup`).match(/^Pss:\s+(\d+)/m)?.[1] ?? 0), 0) / 1024
 
@@ -44,7 +44,7 @@ export const treeCpuSeconds = (root: number) =>
   }, 0)
 
 /**
- * Returns the environment for a process that is not a test: without the variables of the test runner, except its cache of compiled code.
+ * Returns the environment for a process that is not a test. It has no variables of the test runner, except the cache of compiled code.
  */
 export const environmentOfWorker = () =>
   Object.fromEntries(

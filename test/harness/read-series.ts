@@ -15,9 +15,9 @@ export interface ReadRequest {
   to?: number
   descending?: boolean
   limits?: ReaderLimits
-  /** Reads as for a reduction. The points themselves are not reduced. */
+  /** Reads the points in the way in which a reduction reads them. The function returns all points. */
   reducing?: 'points'
-  /** Names of series; all by default. */
+  /** Names of the series to read; by default all series. */
   only?: string[]
   /** Called after each part that the reader yields. */
   afterPart?: (part: number) => Promise<void>
@@ -65,7 +65,7 @@ export async function readSeries(
     const seen = new Set<string>()
     for (const { endpointNo, series: own, columns } of fragments) {
       const key = `${endpointNo} ${own.name}`
-      assert.ok(!seen.has(key), 'a series must occur once in a part')
+      assert.ok(!seen.has(key), 'a part must contain a series at most once')
       seen.add(key)
       const ofEndpoint = points[idOf.get(endpointNo)!] ?? {}
       points[idOf.get(endpointNo)!] = ofEndpoint

@@ -38,7 +38,7 @@ export const grantsOn = (sql: Sql, resource: string) =>
   sql<{ tenantId: string; subjectId: string; scopes: string[] }[]>`
     select tenant_id, subject_id, scopes from identity.grants where resource = ${resource}`
 
-/** Creates available realms, for tests that need no further data of a tenant. */
+/** Creates realms in the state AVAILABLE, for tests that need no further data of these tenants. */
 export async function addRealms(waypost: Pick<TestPlatform, 'ask' | 'kit'>, ...tenantIds: string[]) {
   const identity = waypost.ask(Identity)
   for (const tenantId of tenantIds)

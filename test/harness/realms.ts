@@ -38,7 +38,7 @@ export interface IdentityPlatform extends TestPlatform {
   addUser(tenantId: string, username: string): Promise<{ id: string; username: string }>
 }
 
-/** Starts the identity service on the port of its base URL. With another `WAYPOST_BASE_URL`, it listens on any free port. */
+/** Starts the identity service on the port of its base URL. If the test sets `WAYPOST_BASE_URL`, it listens on any free port. */
 export async function openIdentity(
   options: { environment?: Record<string, string>; connection?: ConnectionOptions; now?: Clock; port?: number } = {},
 ): Promise<IdentityPlatform> {
@@ -84,7 +84,7 @@ export interface Reply {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   body: any
 }
 
@@ -139,7 +139,7 @@ export function pkce() {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-/** HTTP client with a cookie jar (by name and path) that follows no redirects. */
+/** HTTP client that stores cookies by name and path, and follows no redirects. */
 export function aBrowser() {
   const jar = new Map<string, { name: string; value: string; path: string }>()
   async function go(url: string, form?: Fields) {

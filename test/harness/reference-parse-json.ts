@@ -1,13 +1,13 @@
 /**
- * Reference JSON parser, with which tests compare the fast parser of the platform. It is slow, because it parses first and then visits
- * every value.
+ * Reference JSON parser. Tests compare its results with the results of the fast parser of the platform. The reference parser is slow,
+ * because it parses first and then visits every value.
  */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, PlatformError } from '../../src/kernel/errors.ts'
 
 const depthLimit = 64
 
-/** Counts the depth on the bytes, so that deeply nested input never reaches the parser. */
+/** Counts brackets in the bytes, so that deeply nested input never reaches `JSON.parse`. */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0
   let inText = false
@@ -25,7 +25,7 @@ function isTooDeep(bytes: Buffer): boolean {
   return false
 }
 
-/** Matches numbers that a double may not hold exactly: 16 or more digits, or an exponent of three or more digits. */
+/** Matches numbers that may lose precision as a double: 16 or more digits, or an exponent of three or more digits. */
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
 /** Returns whether the value of the double differs from the number in the text. */
@@ -44,7 +44,7 @@ const checkNumbers =
 const badText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Whether the key `__proto__` is allowed, because the JSON is data of the user. `inside`: allowed everywhere except at the top level. */
+/** Whether the JSON is data of the user, so that the key `__proto__` is allowed. `inside`: allowed everywhere except at the top level. */
 type PlainData = boolean | 'inside'
 
 /** Returns the path of the first text that cannot be stored, or of the first `__proto__` that is not allowed. */
@@ -89,7 +89,7 @@ export function referenceParseJson(
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
-  // NUL and lone surrogates can only be written as `\u` escapes. If the text has no such escape, its values need no check.
+  // In JSON, NUL and lone surrogates can only be written as `\u` escapes. A text without `\u` needs no check of its values.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
     const invalid = findInvalidText(value, '', plainData)
     if (invalid) throw invalidField(invalid.path || part, invalid.problem)

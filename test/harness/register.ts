@@ -18,7 +18,7 @@ export async function openRegister(options: Partial<TestPlatformOptions> = {}) {
   const waypost = await openTestPlatform({ ...options, services })
   await addRealms(waypost, 'platform', 'default', 'other', 'doomed')
   const admin = waypost.as(aTenantAdmin())
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
+  // biome-ignore lint/suspicious/noExplicitAny: tests read payloads of every event
   const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
     waypost.kit.bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))

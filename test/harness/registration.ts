@@ -2,7 +2,7 @@
 let counter = 0
 export const aTenantId = (prefix = 'tenant') => `${prefix}-${++counter}`
 
-/** Returns a registration that refers to version 1 of each template and mapping. The platform ships with these versions. */
+/** Returns a registration that refers to version 1 of each template and mapping. These versions are part of the platform. */
 export const aRegistration = (fields: object = {}) => ({
   realm_name: aTenantId(),
   realm_template_version: 1,

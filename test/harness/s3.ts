@@ -1,5 +1,5 @@
 /**
- * S3-compatible store in memory that checks signatures, part sizes and missing parts as real stores do, and can inject failures.
+ * S3-compatible store in memory. It checks signatures, part sizes and missing parts as real stores do, and tests can make it fail.
  * `TEST_S3_URL` (with `TEST_S3_ACCESS_KEY`, `TEST_S3_SECRET_KEY`) selects a real store instead.
  */
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ export interface TestS3 {
   /** Multipart uploads that are neither completed nor aborted. */
   unfinished: Map<string, { path: string; parts: Map<number, Buffer> }>
   requests: string[]
-  /** Called before each request: returns a status to fail with, or `reset` to break the connection. */
+  /** Called before each request. A returned status becomes the response; `reset` breaks the connection. */
   injectFailure: (request: string) => number | 'reset' | undefined
 }
 

@@ -72,11 +72,11 @@ const newState = () => ({
   isUnavailable: false,
   /** Returns the status with which a document of a bulk request is rejected, or undefined if it is accepted. */
   refuse: (_source: Source): number | undefined => undefined,
-  /** Larger bulk requests are answered with 413. */
+  /** Maximum bytes of a bulk request; a larger request is answered with 413. */
   bulkBytesMax: Number.POSITIVE_INFINITY,
   /** Statuses with which the next bulk requests are answered without being executed. */
   bulkStatuses: [] as number[],
-  /** Executes the next bulk request, but then closes the connection without a response. */
+  /** If true, the next bulk request is executed, and then the connection is closed without a response. */
   cutsNextBulk: false,
   /** Number of documents of each executed bulk request. */
   bulkSizes: [] as number[],

@@ -12,8 +12,8 @@ import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
   const series = await sql`select series_id, name, value_name from time_series.series`
   const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-  // Hot rows are read first. If rows are packed between the two queries, they are read twice, and merging removes the duplicates. In the
-  // reverse order they would be missed.
+  // The hot rows are read before the chunks. Rows that are packed between the two queries are then read twice, and merging removes the
+  // duplicates. If the chunks were read first, these rows would be missed.
   const hot = await sql`
     select ts, record, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)

@@ -22,7 +22,7 @@ export async function runSharedFiles(): Promise<void> {
     // Tests run in the order of declaration, so the cleanup is the last test of its file.
     await test(`${name}: cleanup`, runCleanups)
     fileFinished()
-    // Write the code of this file to the cache now, because other processes of this run need most of it.
+    // Write the compiled code of this file to the cache now, because other processes of this test run load most of the same modules.
     flushCompileCache()
   }
 }

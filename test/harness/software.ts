@@ -55,7 +55,7 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
   async function sendAsDevice(topic: string, path: string, payload: unknown = {}) {
     const answer = await fetch(`${httpUrl}/${topic}${path}`, { method: 'POST', body: JSON.stringify(payload) })
     const text = await answer.text()
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+    // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
     return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as any }
   }
   /** Reports a version as applied over HTTP. */

@@ -1,4 +1,4 @@
-/** Reads records of the traffic log from the database, packed or not. */
+/** Reads packed and unpacked records of the traffic log from the database. */
 import type { Sql } from '../../src/kernel/db.ts'
 import { findFirst } from '../../src/services/traffic-log/search/search.ts'
 

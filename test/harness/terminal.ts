@@ -1,4 +1,4 @@
-/** Runs a command in a pseudo-terminal, where keys such as Ctrl-C reach its whole process group. */
+/** Runs a command in a pseudo-terminal. A key such as Ctrl-C reaches all processes of the command, as at a real terminal. */
 import { spawn } from 'node:child_process'
 import { afterAllTests } from './database.ts'
 
@@ -7,7 +7,7 @@ export const ctrlC = '\x03'
 export interface Terminal {
   type(keys: string): void
   output(): string
-  /** Resolves with the exit code of the command; 128 + n after signal n. */
+  /** Resolves with the exit code of the command. The code is 128 + n if signal n ended the command. */
   exit: Promise<number | null>
 }
 
@@ -16,7 +16,7 @@ export interface Terminal {
  * `script`, because that shell would receive the Ctrl-C too and exit with 130.
  */
 export function atTerminal(command: string, environment: NodeJS.ProcessEnv): Terminal {
-  const shell = { SHELL: '/bin/sh' } // instead of the user's own shell
+  const shell = { SHELL: '/bin/sh' } // the login shell of the user may be a different shell
   const child = spawn('script', ['-qec', `exec ${command}`, '/dev/null'], { env: { ...environment, ...shell } })
   let output = ''
   child.stdout.on('data', (text) => (output += text))

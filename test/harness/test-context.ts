@@ -1,7 +1,7 @@
 /**
  * The runner (tools/run-tests.ts) preloads this module into every test process. `node:test` finds the test of a call or error with a hook
- * of `async_hooks`, which follows all promises. This module makes `node:test` use AsyncLocalStorage instead, which is cheaper: 24 instead
- * of 29 processor seconds for the tests of two services, in one comparison on a busy machine.
+ * of `async_hooks`, which follows all promises. This module makes `node:test` use AsyncLocalStorage, which is cheaper: the tests of two
+ * services took 24 instead of 29 processor seconds in one comparison on a busy machine.
  */
 import asyncHooks from 'node:async_hooks'
 
@@ -13,7 +13,7 @@ const currentTest = new AsyncLocalStorage<number>()
 /** Function of `node:test` that records a new test. It is defined while the hook of `node:test` is enabled. */
 let recordTest: asyncHooks.HookCallbacks['init']
 
-/** Becomes the base class of the tests of `node:test`: this module replaces AsyncResource while `node:test` is loaded. */
+/** Base class of the tests of `node:test`: while `node:test` is being loaded, this class takes the place of AsyncResource. */
 class TestResource extends AsyncResource {
   constructor(type: string, options?: asyncHooks.AsyncResourceOptions) {
     super(type, options)

@@ -1,4 +1,4 @@
-/** Runs services in the process of the test, over a database of their own: SQL and routes are real, but HTTP requests use no socket. */
+/** Runs services in the process of the test, over a new database. SQL and routes are real; HTTP requests call the routes without a socket. */
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
@@ -19,7 +19,7 @@ import { afterAllTests, preparedDatabase, preparedTemplate, temporaryDirectory }
 
 export interface Answer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   body: any
   text: string
   headers: Record<string, string | undefined>
@@ -43,13 +43,13 @@ export interface TestPlatformOptions {
   now?: Clock
   /** Uses the database of another test platform. Both platforms need the same WAYPOST_MASTER_KEY. */
   connection?: ConnectionOptions
-  /** Opens the MQTT listeners too, on free ports, with these device extensions in addition to the extensions of the services. */
+  /** Opens the MQTT listeners on free ports. The value lists device extensions that are added to the extensions of the services. */
   listeners?: Extension[]
   /** Hashes passwords at the cost of production; by default the cost is minimal. */
   slowPasswords?: boolean
   /** Authenticates real tokens; callers passed to `as` still work. */
   authenticate?: (waypost: BuiltServices) => Authenticate
-  /** Decides which web pages may call the platform; by default none. */
+  /** Decides which origins of web pages may call the platform; by default no origin. */
   origins?: (waypost: BuiltServices) => Origins['isAllowed']
 }
 
@@ -70,7 +70,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
     connection: options.connection ?? (await migratedDatabase(options.services, options.now === undefined)),
     log,
     services: options.services,
-    // The service instances of all services are declared, including services that this test does not run.
+    // The service instances of all services are declared, even of services that this test does not run.
     declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
     baseUrl: () => baseUrl,
     ...(options.now && { now: options.now }),
@@ -151,8 +151,8 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
 const startedInTemplate = ['tenants', 'traffic-log']
 
 /**
- * Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data. `started` is
- * false if the test has a clock of its own, because the result of a start depends on the time.
+ * Creates a database with the content that the first start of these services creates, except data keys and bootstrap data. With
+ * `started: false`, the services are not started; tests with a simulated clock need this, because a start writes the current time.
  */
 export async function migratedDatabase(services: AnyService[], started = true): Promise<ConnectionOptions> {
   // The migrations of the kernel and of the job queue take most of the time, so they run once for all templates.

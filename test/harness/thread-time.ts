@@ -6,8 +6,8 @@ const cpuMs = () => {
 }
 
 /**
- * Returns the CPU time of the fastest of several runs, because compilation and garbage collection slow down single runs. A run below
- * `enoughMs` is the last run.
+ * Returns the CPU time of the fastest of several runs, because compilation and garbage collection slow down single runs. After a run
+ * below `enoughMs`, no further run follows.
  */
 export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   let least = Number.POSITIVE_INFINITY

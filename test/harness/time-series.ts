@@ -37,7 +37,7 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
 
 export async function openTimeSeries(options: Partial<TestPlatformOptions> = {}) {
   let service!: TimeSeriesService
-  /** The real service, but slots end and are packed only when a test calls `pack`. */
+  /** The real service, except that slots end and are packed only when a test calls `pack`. */
   const withoutBackgroundWork = defineService({
     ...timeSeries,
     build(kit, { applications: needed, register: registered }) {
@@ -73,7 +73,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
   return {
     waypost,
     service,
-    /** Creates a retention task that has not run yet today. */
+    /** Creates a retention task that has not run today. */
     retention: () => createRetention({ ...waypost.kit, applications: waypost.ask(Applications) }),
     points: (endpointId: string) => readPoints(sql, endpointId),
     /** Ends the open slot, packs closed slots and drops packed slots. */
@@ -85,7 +85,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
     api,
     sql,
     configure,
-    /** Returns an unregistered endpoint of a new application with this configuration of `epts`. */
+    /** Creates an application with this configuration of `epts`, and returns an endpoint of it that is not in the register. */
     async unregisteredEndpoint(configuration?: object): Promise<DeviceEndpoint> {
       const applicationName = `app-${newShortToken(8).toLowerCase()}`
       const created = await admin('POST /api/v1/applications', { name: applicationName })

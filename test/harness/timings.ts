@@ -101,7 +101,7 @@ export function readRunning(directory: string): Running[] {
     try {
       return [JSON.parse(readFileSync(join(runningIn(directory), name), 'utf8')) as Running]
     } catch {
-      return [] // the entry is being written or removed
+      return [] // another process is writing or removing the entry
     }
   })
 }

@@ -30,7 +30,7 @@ export function tokenFixtures(waypost: TestPlatform) {
   const { db, bus, newId } = waypost.kit
   const admin = waypost.as(aTenantAdmin())
   const api = waypost.ask(Tokens)
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
+  // biome-ignore lint/suspicious/noExplicitAny: tests read payloads of every event
   const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
     bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))

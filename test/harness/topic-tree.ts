@@ -1,10 +1,10 @@
-/** Tree of subscriptions by topic level: the cost of a lookup depends on the depth of the topic, not on the number of subscriptions. */
+/** Tree of subscriptions by topic level. The cost of a lookup depends on the number of topic levels, not on the number of subscriptions. */
 import type { Subscription } from '../../src/gateway/mqtt/host.ts'
 import { plainFilter } from '../../src/gateway/mqtt/topics.ts'
 
 interface Node {
   children: Map<string, Node>
-  /** The keys consist of session and filter, because a shared and a plain subscription can have the same topic levels. */
+  /** A key consists of session and topic filter, because a shared and a plain subscription can have the same topic levels. */
   here: Map<string, { key: string; subscription: Subscription }>
 }
 

@@ -1,4 +1,4 @@
-/** Fixture for the traffic log tests: the service over a real database, and a packer that runs in the thread of the test. */
+/** Fixture for the traffic log tests: the service over a real database. Records are packed in the thread of the test. */
 import identity from '../../src/identity/index.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
@@ -51,7 +51,7 @@ export async function openTrafficLog(options: Partial<TestPlatformOptions> = {})
     run,
     device: built.device![0]!,
     admin: waypost.as(aTenantAdmin()),
-    /** Records messages in this order and waits until all are durable. */
+    /** Records messages in this order and waits until the database has stored all of them. */
     async record(records: Partial<TrafficRecord>[]) {
       await Promise.all(records.map((record) => log.record(aRecord(record))))
     },

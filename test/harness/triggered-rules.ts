@@ -12,7 +12,7 @@ interface TraceOfRun {
   reason?: string
   raisedOnEntityType: string
   raisedOnEntityId: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at metadata of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read metadata of every shape
   metadata: any
 }
 

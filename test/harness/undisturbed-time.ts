@@ -1,11 +1,11 @@
 /**
- * Measures elapsed time without the time in which programs waited for a processor or a disk. Tests share a machine with other tests, so
- * they check limits such as "within a second" with this time.
+ * Measures elapsed time without the time in which any program of the machine waited for a processor or a disk. Tests check limits such as
+ * "within a second" with this time, because other tests run on the same machine.
  */
 import { readFileSync } from 'node:fs'
 import { monotonicMs } from '../../src/kernel/clock.ts'
 
-/** At least this share of the elapsed time counts, so that a wait also ends on a machine that is always busy. */
+/** At least this share of the elapsed time counts, so that a time limit is also reached on a machine that is always busy. */
 const leastShare = 0.1
 
 /**
@@ -17,7 +17,7 @@ function waitedMs(resource: 'cpu' | 'io'): number | undefined {
     const microseconds = /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${resource}`, 'utf8'))?.[1]
     return microseconds === undefined ? undefined : Number(microseconds) / 1000
   } catch (error) {
-    // Not every kernel counts the time in which programs wait.
+    // Not every kernel measures the time in which programs wait.
     if (['ENOENT', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }
@@ -29,8 +29,8 @@ const busyMs = () => {
 }
 
 /**
- * Starts measuring; the returned function gives the milliseconds since then. If the system does not count waiting,
- * only the least share of the elapsed time counts.
+ * Starts measuring. The returned function returns the undisturbed milliseconds since the start. If the system does not measure waiting,
+ * only the minimum share of the elapsed time counts.
  */
 export function startUndisturbedTime(): () => number {
   const began = monotonicMs()

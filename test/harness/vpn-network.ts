@@ -1,4 +1,4 @@
-/** Network namespaces for tests of the VPN: one for the server, one for each client, and programs in them. */
+/** Network namespaces for tests of the VPN: one for the server and one for each client. Starts programs in these namespaces. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,8 +8,8 @@ import { eventually } from './eventually.ts'
 import { environmentOf, programPath } from './platform.ts'
 
 /**
- * Environment for `nft` and `openvpn`, which are in /usr/sbin: the path of many users lacks this folder. `waypost vpn` searches this folder
- * by itself.
+ * Environment for `nft` and `openvpn`, which are in /usr/sbin. The variable PATH of many users does not contain this folder. `waypost vpn`
+ * does not need this environment, because it searches the folder itself.
  */
 const withSbin = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
@@ -41,7 +41,7 @@ export interface Peer {
 
 export interface VpnNetwork {
   server: string
-  /** Creates the namespace of a client, from which the server can be reached. */
+  /** Creates the namespace of a client. Programs in it can reach the server. */
   addNamespace(): string
   run(namespace: string, ...command: string[]): string
   spawn(namespace: string, command: string[], env?: NodeJS.ProcessEnv): Program
@@ -92,8 +92,7 @@ export function createVpnNetwork(): VpnNetwork {
 
   const server = addNamespace()
   run('ip', '-netns', server, 'address', 'add', `${serverHost}/32`, 'dev', 'lo')
-  // IP forwarding is on for all networks of the server. Packets from other networks are therefore kept away from the VPN only by the
-  // firewall.
+  // IP forwarding is on for all networks of the server, so only the firewall keeps packets of other networks away from the VPN.
   inside(server, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
   const spawnIn: VpnNetwork['spawn'] = (namespace, command, env) =>
     start('ip', ['netns', 'exec', namespace, ...command], env)
@@ -144,7 +143,7 @@ export function createVpnNetwork(): VpnNetwork {
   }
 }
 
-/** Time limit of a connection. It is longer than a response takes on a busy machine. Connections that must fail wait for it too. */
+/** Time limit of a connection. A response on a busy machine takes less time. A connection that must fail lasts until this limit. */
 const connectMs = 1000
 
 async function controlVpnPeer({ process: child, output }: Program): Promise<Peer> {

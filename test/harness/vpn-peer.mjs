@@ -1,6 +1,6 @@
 /**
  * A program in a network namespace. It answers on TCP and UDP ports, prints the data that arrives, and sends data when a line of its
- * standard input requests it. Each line of input is a JSON object with an `id`; the answer has the same `id`.
+ * standard input requests it. Each input line is a JSON object with an `id`. The output line with the result has the same `id`.
  */
 import { createSocket } from 'node:dgram'
 import { connect, createServer } from 'node:net'
@@ -24,7 +24,7 @@ const listening = ports.map(Number).flatMap((port) => [
 ])
 
 const commands = {
-  /** Connects and returns the data that the other side sends, or the code of the error, or `timeout`. */
+  /** Connects and returns the data that the server sends, or the code of the error, or `timeout`. */
   connect: ({ to, port, ms }) =>
     new Promise((done) => {
       const socket = connect({ host: to, port })
@@ -39,7 +39,7 @@ const commands = {
       socket.on('error', (error) => finish(error.code))
       socket.on('end', () => finish(text))
     }),
-  /** Sends a datagram. `from` is another address of this namespace to send it from. */
+  /** Sends a datagram. `from` is its source address, if it is not the default address of this namespace. */
   send: ({ to, port, text, from }) =>
     new Promise((done) => {
       const socket = createSocket('udp4')

@@ -1,5 +1,5 @@
 /**
- * Runs the broker of open-broker.ts in a process of its own. For each message of the parent, it responds with the longest stall of its
+ * Runs the broker of open-broker.ts in a separate process. It responds to each message of the parent process with the longest stall of its
  * event loop since the previous message.
  */
 import { startOpenBroker } from './open-broker.ts'

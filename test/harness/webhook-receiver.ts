@@ -1,4 +1,4 @@
-/** An HTTP or HTTPS server that records the requests that it gets. */
+/** An HTTP or HTTPS server that records the requests that it receives. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -9,7 +9,7 @@ export interface ReceivedRequest {
   path: string
   headers: IncomingMessage['headers']
   body: string
-  /** The number of the connection, from 1. */
+  /** The number of the connection. The first connection has number 1. */
   connection: number
 }
 

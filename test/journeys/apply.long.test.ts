@@ -77,10 +77,10 @@ file('automation/rules.yml', automation)
 file('notes.txt', 'this is no document')
 
 const nothing = async () => {}
-/** For steps whose objects are not recorded. */
+/** Ownership for steps whose created objects the test does not record. */
 const withoutOwnership = { begun: [], lock: nothing, renew: nothing, begin: nothing, end: nothing }
 
-test('a plan shows everything and changes nothing', async () => {
+test('plan shows every object that apply would create, and creates nothing', async () => {
   const plan = await output(one, 'plan', '-f', folder)
   assert.match(plan, /^\+ role vintner\n\+ application vineyard\n\+ version vineyard-v1\n/)
   assert.match(plan, /\+ rule every night\n9 to create, 0 to change, 0 to delete, 0 unchanged\.\n$/)
@@ -94,7 +94,7 @@ test('apply creates the objects, and a second apply changes nothing', async () =
   assert.equal(second, '0 to create, 0 to change, 0 to delete, 9 unchanged.\n')
 })
 
-test('a change names the fields, and the endpoints that it concerns', async () => {
+test('the plan of a change names the changed fields, and the number of endpoints that the change concerns', async () => {
   await output(one, 'endpoints', 'create', '--app-version', '{"name":"vineyard-v1"}', '--endpoint-id', 'vine-1')
   file('fleet.yaml', fleet('The old vineyard').replace('interval: 60', 'interval: 5'))
   const plan = await output(one, 'plan', '-f', folder)
@@ -113,7 +113,7 @@ test('an export that is applied to an empty platform creates the same objects', 
   assert.equal(await output(two, 'export'), exported)
 })
 
-test('only objects that an earlier apply created are pruned', async () => {
+test('apply --prune deletes only objects that an earlier apply created', async () => {
   await output(one, 'roles', 'create', '--name', 'by-others', '--scopes', '["endpoint:read"]')
   file('automation/rules.yml', '')
   assert.match(await output(one, 'plan', '-f', folder), / 0 to delete, 6 unchanged\.\n$/)
@@ -125,7 +125,7 @@ test('only objects that an earlier apply created are pruned', async () => {
   assert.equal(await output(one, 'rules', 'list', '-o', 'id'), '')
 })
 
-test('a step that fails is reported, and all other steps are done', async () => {
+test('if one step fails, apply reports it and does all other steps', async () => {
   const mixed = join(temporaryDirectory(), 'mixed.yaml')
   mkdirSync(join(mixed, '..'), { recursive: true })
   writeFileSync(
@@ -139,7 +139,7 @@ test('a step that fails is reported, and all other steps are done', async () => 
   assert.match(stderr, /1 of the steps failed/)
 })
 
-test('a field that the API cannot remove is named', async () => {
+test('a document with null for a field that the API cannot remove is rejected with the name of the field', async () => {
   const path = join(temporaryDirectory(), 'removed.yaml')
   mkdirSync(join(path, '..'), { recursive: true })
   writeFileSync(path, 'kind: application\nname: vineyard\ndisplayName: null\n')
@@ -151,7 +151,7 @@ test('a field that the API cannot remove is named', async () => {
   )
 })
 
-test('an object that another caller changed since the plan is not changed', async () => {
+test('apply does not change an object that another caller changed after the plan', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'moved.yaml')
@@ -175,7 +175,7 @@ test('an object that another caller changed since the plan is not changed', asyn
   assert.equal((body as { displayName: string }).displayName, 'Theirs')
 })
 
-test('versions and configurations that another caller changed, and objects that another caller created, are not changed either', async () => {
+test('apply does not change versions and configurations that another caller changed, or objects that another caller created, after the plan', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'moved.yaml')
@@ -225,7 +225,7 @@ webhookUrl: https://example.org/mine
   assert.equal((await Array.fromAsync(client.webhookActions.list())).length, 1)
 })
 
-test('objects that an interrupted apply created belong to the next apply, and a later apply prunes them', async () => {
+test('objects that an interrupted apply created are recorded by the next apply, and a later apply with --prune deletes them', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'interrupted.yaml')
@@ -248,7 +248,7 @@ test('objects that an interrupted apply created belong to the next apply, and a 
   assert.equal((await run(one, 'apply', '-f', path, '--set', 'a b')).code, 2)
 })
 
-test('two applies of a set at the same time create nothing twice', async () => {
+test('two applies of the same set at the same time create each object once', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'twice.yaml')
@@ -265,7 +265,7 @@ test('two applies of a set at the same time create nothing twice', async () => {
   assert.deepEqual(twins.sort(), names)
 })
 
-test('apply works with an API key of any tenant in the environment', async () => {
+test('apply and open use the API key in the environment, whichever tenant the key belongs to', async () => {
   const ask = await one.asService(one.bootstrap.platform)
   const { key } = (await ask('POST /iam/api/v1/api-keys', { name: 'apply' })).body
   const directory = temporaryDirectory()
@@ -279,7 +279,7 @@ test('apply works with an API key of any tenant in the environment', async () =>
   assert.equal(opened.stdout, `${one.baseUrl}/console/platform/roles\n`)
 })
 
-test('a dashboard is applied, changed with a new version, and exported as it was written', async () => {
+test('apply creates a dashboard and changes it with a new version, and export writes it like the document', async () => {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   const path = join(directory, 'dashboard.yaml')

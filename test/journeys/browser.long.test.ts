@@ -12,7 +12,7 @@ import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
 let platform: RunningPlatform
 let browser: BrowserContext
-/** Redirect URI of the frontend client: a loopback address, as native applications use. */
+/** Redirect URI of the frontend client: a loopback address, as for a native application. */
 let callback: string
 const requestsToOtherHosts: string[] = []
 
@@ -47,7 +47,7 @@ async function startSignIn() {
   return { configuration, verifier, state, url: url.href }
 }
 
-test('a user signs in with a browser, even after a wrong password, and the application gets tokens', async () => {
+test('a user enters a wrong password, then signs in with the right password, and the application gets tokens', async () => {
   const { configuration, verifier, state, url } = await startSignIn()
   const { username, password } = platform.bootstrap.default.admin
   const page = await browser.newPage()
@@ -70,7 +70,7 @@ test('a user signs in with a browser, even after a wrong password, and the appli
   assert.equal(me.body.username, username)
   assert.ok(me.body.roles.includes('tenant-admin'))
 
-  // Single sign-on: a second application needs no password.
+  // Single sign-on: the second sign-in of the same browser needs no password.
   const second = await startSignIn()
   await page.goto(second.url)
   await page.getByText('Welcome back').waitFor()

@@ -19,12 +19,12 @@ const commands = openCommands()
 const home = temporaryDirectory()
 const userFolder = { XDG_CONFIG_HOME: home }
 const contextsFile = join(home, 'waypost', 'contexts.json')
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would obey them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
-/** Runs a command in the folder of the platform, with its bootstrap.json. */
+/** Runs a command with the data directory of the platform, which contains bootstrap.json. */
 const waypost = (...args: string[]) => commands(args, { directory, environment: userFolder })
-/** Runs a command on another machine, without bootstrap.json. */
+/** Runs a command without bootstrap.json, as on a machine other than the server. */
 const withoutBootstrap = (args: string[], environment: Record<string, string> = {}) =>
   commands(args, { directory: temporaryDirectory(), environment: { ...userFolder, ...environment } })
 
@@ -34,7 +34,7 @@ async function output(...args: string[]): Promise<string> {
   return stdout
 }
 
-test('open prints the page of an object, and opens it in the browser', async () => {
+test('open prints the address of the page of an object, and opens the page in the browser', async () => {
   const folder = temporaryDirectory()
   mkdirSync(folder, { recursive: true })
   const seen = join(folder, 'seen')
@@ -77,7 +77,7 @@ test('objects are created, listed in every format, changed and deleted', async (
   const columns = ['--include', 'metadata', '--columns', 'endpointId,metadata.kind', '--limit', '1']
   assert.equal(await output(...list, ...columns, '-o', 'csv'), 'endpointId,metadata.kind\ntree-1,"apple, red"\n')
   const shown = await output('endpoints', 'get', 'tree-1', '--include', 'metadata')
-  assert.ok(!shown.includes('\u001b'), 'no control character must reach the terminal')
+  assert.ok(!shown.includes('\u001b'), 'the output to a terminal must not contain control characters')
   assert.match(shown, /\\\\u001b|\\u001b/)
   for (const format of ['csv', 'json', 'yaml']) {
     const command = ['endpoints', 'get', 'tree-1', '--include', 'metadata', '-o', format]
@@ -85,7 +85,7 @@ test('objects are created, listed in every format, changed and deleted', async (
     assert.equal(await terminal.exit, 0, terminal.output())
     assert.match(terminal.output(), /tree-1.*31mb/s)
     assert.doesNotMatch(terminal.output(), controlCharacters, format)
-    assert.match(await output(...command), /\u009b/, 'a program gets the value unchanged')
+    assert.match(await output(...command), /\u009b/, 'the output for programs must contain the unchanged value')
   }
   const mistyped = await waypost(...list, '--columns', 'endpointId,metdata.kind')
   assert.deepEqual([mistyped.code, /no column "metdata\.kind", only endpointId/.test(mistyped.stderr)], [2, true])
@@ -94,12 +94,12 @@ test('objects are created, listed in every format, changed and deleted', async (
     environmentOf(directory, userFolder),
   )
   assert.equal(await narrow.exit, 0, narrow.output())
-  assert.match(narrow.output(), /ENDPOINTID {2}CREATEDDATE\r\n/, 'APPNAME does not fit')
+  assert.match(narrow.output(), /ENDPOINTID {2}CREATEDDATE\r\n/, 'a terminal of 40 columns has no space for the column APPNAME')
   assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
   assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')
 })
 
-test('a message is sent as the device, and its traffic is followed', async () => {
+test('send sends a message as a device, and tail prints the message in the traffic of the device', async () => {
   assert.equal(await output('send', 'tree-1', '{"temperature": 21}'), 'Accepted.\n')
   await eventually(async () => {
     assert.match(await output('tail', 'tree-1', '--once'), /received +dcx\/json \{"temperature":21\}\n/)
@@ -153,7 +153,7 @@ test('a dry run prints curl without secrets and sends nothing', async () => {
   assert.ok(!(await output('users', 'list', '-o', 'csv')).includes('ghost'))
 })
 
-test('failures have exit codes of their own and say what to do', async () => {
+test('each kind of failure has its own exit code, and the message says what to do', async () => {
   const missing = await waypost('endpoints', 'get', 'nobody')
   assert.equal(missing.code, 3)
   assert.match(missing.stderr, /^waypost: There is no endpoint nobody.*\n {2}correlation id: \S+\n$/)
@@ -183,7 +183,7 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
 })
 
-test('a command fails if its output cannot be written, but not if the reader of a pipe has ended', () => {
+test('a command fails if its output cannot be written, but succeeds if the program that reads its pipe has ended', () => {
   const inShell = (script: string) => spawnSync('bash', ['-c', script], { encoding: 'utf8' })
   const full = inShell('bin/waypost help > /dev/full')
   assert.deepEqual([full.status, full.stderr.slice(0, 52)], [1, 'waypost: the output could not be written: ENOSPC: no'])
@@ -213,7 +213,7 @@ test('a server that is not a platform is reported in one sentence', async () => 
   }
 })
 
-test('the login of a backend client is kept for this user only, and is used for no other platform', async () => {
+test('the login of a backend client is stored in a file that only this user can read, and is used for this platform only', async () => {
   const { id, secret } = bootstrap.default.backendClient
   const login = await new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     runCommand(['login', '--url', baseUrl, '--client', id, '--name', 'field'], {
@@ -233,7 +233,7 @@ test('the login of a backend client is kept for this user only, and is used for 
   const readable = await withoutBootstrap(list)
   assert.deepEqual([readable.code, /chmod 600/.test(readable.stderr)], [1, true])
   chmodSync(contextsFile, 0o600)
-  // After a logout, another stored login is not used automatically; the message names it.
+  // After a logout, no other stored login is used automatically. The message names the stored logins.
   const kept = JSON.parse(readFileSync(contextsFile, 'utf8'))
   kept.contexts.barn = { url: baseUrl, tenant: 'default' }
   writeFileSync(contextsFile, JSON.stringify(kept), { mode: 0o600 })
@@ -248,7 +248,7 @@ test('the login of a backend client is kept for this user only, and is used for 
   assert.equal((await withoutBootstrap(list)).code, 4)
 })
 
-test('a login with an API key is kept with the tenant of the key', async () => {
+test('a login with an API key is stored with the tenant of the key', async () => {
   const { key } = JSON.parse(await output('api-keys', 'create', '--name', 'field', '-o', 'json'))
   const logIn = (...words: string[]) =>
     runCommand(['login', '--url', baseUrl, '--api-key', ...words], {
@@ -266,7 +266,7 @@ test('a login with an API key is kept with the tenant of the key', async () => {
   assert.equal((await withoutBootstrap(['logout'])).code, 0)
 })
 
-test('a login with the browser is renewed once by commands that run at the same time', async () => {
+test('when several commands run at the same time, only one command renews the login that was made with the browser', async () => {
   const { username, password } = bootstrap.default.admin
   let address = ''
   const login = runCommand(['login', '--url', baseUrl, '--no-browser', '--name', 'person'], {
@@ -303,7 +303,7 @@ test('a login with the browser is renewed once by commands that run at the same 
   assert.equal(again.status, 400, 'the platform has ended the session')
 })
 
-/** Follows the login page with its form and cookies, as a browser does. */
+/** Logs in with the form of the login page and keeps its cookies, as a browser does. */
 async function logInAsABrowser(address: string, username: string, password: string) {
   const cookies = new Map<string, string>()
   let [url, form]: [string, URLSearchParams | undefined] = [address, undefined]
@@ -334,7 +334,7 @@ async function logInAsABrowser(address: string, username: string, password: stri
   assert.fail('the login did not end')
 }
 
-test('the commands of the guide run as they are written', () => {
+test('the commands of the guide run unchanged', () => {
   const program = join(home, 'bin', 'waypost')
   mkdirSync(join(home, 'bin'))
   const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
@@ -352,9 +352,9 @@ test('the commands of the guide run as they are written', () => {
   assert.match(stdout, /\n0 to create, 0 to change, 0 to delete, 3 unchanged\.\n/)
 })
 
-test('bash, zsh and fish complete verbs with their script', async () => {
+test('the completion scripts for bash, zsh and fish complete verbs', async () => {
   assert.match(await output('completion', 'words', 'endpoints'), /^create\nlist\n/)
-  // bash and zsh call the function as they do after the Tab key; only the functions that show a list are replaced.
+  // bash and zsh call the completion function as after the Tab key. The test replaces the shell functions that would show the list.
   const calls: Record<string, string> = {
     bash: 'COMP_WORDS=(waypost endpoints l); COMP_CWORD=2; _waypost; printf "%s\\n" "$COMPREPLY"',
     zsh: 'compadd() { print -l -- $found }; words=(waypost endpoints l); CURRENT=3; _waypost',

@@ -1,4 +1,4 @@
-/** Operator commands, with and without a running platform. */
+/** Tests the commands for operators while the platform runs, and while it does not run. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { initializedDirectory, runCommand, startPlatform } from '../harness/plat
 
 const directory = await initializedDirectory()
 
-/** Runs a command in a process of its own. */
+/** Runs a command in a separate process. */
 const process = (...args: string[]) => runCommand(args, { directory })
 const commands = openCommands()
 const command = (...args: string[]) => commands(args, { directory })
@@ -42,7 +42,7 @@ test('users and API keys are created and revoked while the platform runs', async
   assert.equal((await login('ada', first)).status, 400)
   assert.equal((await login('ada', second)).status, 200)
   const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
-  assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password must end open sessions')
+  assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password must end the open sessions of the user')
 
   const link = (await command('user', 'link', 'ada')).stdout.match(/\n(http\S+choose-password\?token=\S+)\n/)![1]!
   assert.equal(new URL(link).origin, new URL(baseUrl).origin)
@@ -79,11 +79,11 @@ test('without a running platform, commands start the database themselves and sto
   assert.match((await command('migrate')).stdout, /Nothing to do/)
   assert.equal((await command('user', 'remove', 'ada')).code, 0)
   const last = await command('user', 'remove', 'admin')
-  assert.equal(last.code, 1, 'the last administrator must not be removed')
+  assert.equal(last.code, 1, 'the command must not remove the last administrator')
   assert.match(last.stderr, /tenant-admin/)
 })
 
-test('an error is reported in one line', async () => {
+test('a command reports an error in one line', async () => {
   for (const [args, message] of [
     [['user'], /^usage: waypost user/],
     [['user', 'add'], /^usage: waypost user/],

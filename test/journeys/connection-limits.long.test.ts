@@ -1,4 +1,4 @@
-/** Runs the program with few file descriptors: idle connections must not lock out devices and users. */
+/** Runs the program with few file descriptors. Idle connections must not prevent connections of devices and users. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ afterAllTests(() => {
   for (const socket of sockets) socket.destroy()
 })
 
-/** Opens a connection; the operating system accepts it before the program does. */
+/** Opens a connection. The returned promise resolves when the operating system accepts the connection, possibly before the program does. */
 const open = (clientId?: string) =>
   new Promise<void>((resolve) => {
     const { hostname, port } = new URL(platform.mqttUrl)
@@ -35,7 +35,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.slice(name.length) ?? 0)
 }
 
-test('a thousand anonymous connections from one address do not lock out other clients', async () => {
+test('a thousand anonymous connections from one address do not prevent connections of other clients', async () => {
   const ask = await platform.asService(platform.bootstrap.default)
   const { prefix } = await createFixtures(ask).aProvisionedEndpoint()
   const topic = `${prefix.replace('/test/', '/epmx/')}/get`

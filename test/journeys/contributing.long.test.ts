@@ -30,7 +30,7 @@ function run(program: string, args: string[]): Promise<{ succeeded: boolean; out
   })
 }
 
-test('the guide contains every file of a service', () => {
+test('the guide contains every file that a service can have', () => {
   const names = serviceFiles.map((path) => path.replace('src/services/notes/', ''))
   const expected =
     'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
@@ -49,7 +49,7 @@ test('the tests in the guide pass: the service works over HTTP and MQTT', async 
 test('the service of the guide passes the type check', async () => {
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'))
   const options = { ...compilerOptions, incremental: false, tsBuildInfoFile: undefined }
-  // The test of the service is left out, because it imports all services, and the type check would take five times as long.
+  // The type check excludes the test of the service. The test imports all services, so the check would take five times as long.
   const include = ['src/services/notes', 'src/assembly/settings.ts']
   const exclude = ['**/*.test.ts']
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include, exclude }))

@@ -30,7 +30,7 @@ const nodes = [
 const content = randomBytes(3_000_000)
 const cutAfterBytes = 1_000_000
 
-/** Forwards connections to a node, and cuts the first connection that has transferred this many bytes. */
+/** Forwards connections to a node, and cuts the first connection on which the node has sent `cutAfterBytes` bytes. */
 async function cuttingProxy({ baseUrl }: RunningPlatform) {
   const target = new URL(baseUrl)
   const proxy = { url: '', cuts: 0 }

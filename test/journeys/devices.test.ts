@@ -18,13 +18,13 @@ const { aProvisionedEndpoint, anEndpoint, metadataOf, setTokenStatus, aBasicCred
   admin(...call),
 )
 
-/** Creates an endpoint and its metadata topic, `kp1/<version>/epmx/<token>`, which needs no other service. */
+/** Creates an endpoint and returns its topic for metadata, `kp1/<version>/epmx/<token>`. Metadata needs no service except the register. */
 const aMetadataTopic = async () => {
   const endpoint = await aProvisionedEndpoint()
   return { ...endpoint, prefix: `kp1/${endpoint.version}/epmx/${endpoint.token}` }
 }
 
-test('a device sends over every transport and the platform stores its messages', async () => {
+test('a device sends messages over every transport, and the platform stores them', async () => {
   const { prefix, endpointId } = await aMetadataTopic()
   const root = await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')
   const webSocket = platform.baseUrl.replace('http', 'ws')
@@ -136,7 +136,7 @@ test('devices of a suspended tenant are disconnected immediately', async () => {
   await device.closed(1000)
 })
 
-test('an MQTT session survives a crash of all processes; its endpoint is then shown as disconnected', async () => {
+test('after a crash of all processes, the MQTT session of a device exists, and its endpoint is shown as disconnected', async () => {
   const { version, token, endpointId, prefix } = await aMetadataTopic()
   const session = { clientId: 'survivor', clean: false }
   const device = await aDevice(platform.mqttUrl, session)
@@ -156,12 +156,12 @@ test('an MQTT session survives a crash of all processes; its endpoint is then sh
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
 })
 
-test('a stop disconnects devices and publishes that they are disconnected', async () => {
+test('when the platform stops, it disconnects devices and publishes their endpoints as disconnected', async () => {
   const { prefix, endpointId } = await aMetadataTopic()
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`${prefix}/get/1`)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
-  // Clients without a TLS handshake or without CONNECT do not delay the stop.
+  // Connections whose client sends no TLS handshake or no CONNECT must not delay the stop.
   for (const url of [platform.mqttsUrl, platform.mqttUrl])
     await new Promise<void>((resolve) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve())

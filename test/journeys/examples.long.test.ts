@@ -1,4 +1,4 @@
-/** Runs the devices of examples/ as their README describes, with the whole platform. */
+/** Runs the device programs of examples/ against the whole platform, as their README describes. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'
@@ -71,7 +71,7 @@ const assertResult = (endpointId: string, id: number, by: string) =>
     assert.deepEqual([status, statusCode, responsePayload], ['EXECUTED', 200, `done by ${by}`])
   })
 
-test('mosquitto_pub and mosquitto_sub work as a device', async () => {
+test('the example with mosquitto_pub and mosquitto_sub sends samples and executes commands', async () => {
   const { endpointId, token } = await anEndpoint()
   const device = run('examples/mosquitto/device.sh', 'examples-v1', token, hostname, port)
   await device.says(/sent a sample/)
@@ -82,7 +82,7 @@ test('mosquitto_pub and mosquitto_sub work as a device', async () => {
   assert.equal(await device.ended, 0)
 })
 
-test('curl works as a polling device', async () => {
+test('the example with curl sends samples and polls for commands', async () => {
   const { endpointId, token } = await anEndpoint()
   const device = run('examples/curl/device.sh', 'examples-v1', token, baseUrl)
   await device.says(/sent a sample/)

@@ -39,7 +39,7 @@ async function aTestEndpoint() {
     const text = await answer.text()
     return [answer.status, text === '' ? '' : JSON.parse(text)]
   }
-  /** Writes the configuration of the endpoint; returns the payload that its device gets. */
+  /** Writes the configuration of the endpoint. Returns the payload that the platform sends to the device. */
   const configure = async (config: unknown) => {
     const { status, body, text } = await admin(
       `PUT /ecr/api/v1/endpoints/${endpoint.endpointId}/app-versions/${endpoint.version}`,
@@ -51,7 +51,7 @@ async function aTestEndpoint() {
   return { ...endpoint, topic, post, configure }
 }
 
-test('over HTTP every request gets its response immediately', async () => {
+test('over HTTP, the response to a message contains the answer of the extension', async () => {
   const { post, app, endpointId, configure } = await aTestEndpoint()
   const full = await configure({ interval: 5 })
   const [status, time] = await post('tsx', '', { timezone: 'Pacific/Easter' })

@@ -66,12 +66,12 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
       .split('\n')
       .filter((line) => message.test(line))
 
-  test('while one address opens thousands of connections, other clients are served over HTTP, WebSocket and MQTT', async () => {
+  test('while one address opens thousands of connections, the platform serves other clients over HTTP, WebSocket and MQTT', async () => {
     const hosts = ['127.0.0.1', ...(hasIPv6 ? ['::1'] : [])]
     await Promise.all(hosts.map((host) => openConnections(host, attacks)))
     for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
-    // New connections from the address of the attacker succeed too, because the oldest idle connections of this address are closed.
+    // A new connection from the address of the attacker also succeeds, because the platform closes the oldest idle connections of this address.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
     const { status, http } = await health()
     assert.equal(status, 200)
@@ -79,7 +79,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     const counted = async (what: string) =>
       await metric(`waypost_connections_${what}{listener="http",reason="address"}`)
     const opened = (await counted('refused_total')) + (await counted('evicted_total'))
-    assert.ok(opened >= hosts.length * attacks - http!.max, `${opened} were refused or evicted`)
+    assert.ok(opened >= hosts.length * attacks - http!.max, `the metrics count ${opened} refused and evicted connections`)
     assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
   })
 
@@ -88,7 +88,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.ok(logged.length >= 1 && logged.length < 20, `${logged.length} lines`)
   })
 
-  test('the management port serves health although idle connections exhaust its limit', async () => {
+  test('while idle connections exhaust the limit of the management port, it serves health', async () => {
     const port = Number(new URL(platform.managementUrl).port)
     const idle = Array.from({ length: 40 }, () => connect({ port, host: '127.0.0.1' }))
     for (const socket of idle) socket.on('error', () => {})
@@ -103,7 +103,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.equal((await get(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
 
-  test('log, metrics and health report that no file descriptor is free, and requests are served when some are free again', async () => {
+  test('while no file descriptor is free, log, metrics and health report it; when descriptors are free again, requests are served', async () => {
     const set = (max: number) =>
       execFileSync('prlimit', ['--pid', String(platform.process.pid), `--nofile=${max}:${limit}`])
     set(20)

@@ -83,7 +83,7 @@ test('the adapter signs in, reads its tokens, refreshes them, calls the platform
   await page.close()
 })
 
-test('the adapter finds an existing login without a page change, and notices when the login ends elsewhere', async () => {
+test('the adapter finds an existing login without a redirect, and detects a logout in another page', async () => {
   const page = await browser.newPage()
   await signIn(page)
   const second = await browser.newPage()
@@ -102,7 +102,7 @@ test('the adapter finds an existing login without a page change, and notices whe
   await second.close()
 })
 
-test('the check without a page change finds no login if there is none', async () => {
+test('the check without a redirect reports no login if the user is not logged in', async () => {
   const page = await browser.newPage()
   const options = { onLoad: 'check-sso', silentCheckSsoRedirectUri: `${application}/silent.html` }
   await page.goto(`${application}/?options=${encodeURIComponent(JSON.stringify(options))}`)

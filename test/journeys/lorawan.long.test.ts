@@ -1,4 +1,4 @@
-/** Runs the commands of the guide to LoRaWAN unchanged, and the command `waypost lorawan`. */
+/** Runs the commands of the LoRaWAN guide unchanged, and the command `waypost lorawan`. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openCommands } from '../harness/commands.ts'

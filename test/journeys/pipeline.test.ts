@@ -1,4 +1,4 @@
-/** Tests `waypost pipeline simulate`, with which an author tries a pipeline without a platform. */
+/** Tests the command `waypost pipeline simulate`, which runs a pipeline on example documents without a platform. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ async function simulate(content: string) {
   return { file, ...(await runCommand(['pipeline', 'simulate', file])) }
 }
 
-test('changed, failed and dropped documents are printed in order, as the API returns them; integers keep 64 bits', async () => {
+test('the command prints changed, failed and dropped documents in order and in the format of the API; integers keep 64 bits', async () => {
   const { code, stdout, stderr } = await simulate(`{
     "pipeline": {"processors": [
       {"drop": {"if": "ctx.skip == true"}},
@@ -55,7 +55,7 @@ for (const [what, [content, problem]] of Object.entries(wrong))
     assert.ok(stderr.includes(file))
   })
 
-test('a missing file and a missing argument are different errors', async () => {
+test('a missing file and a missing argument have different exit codes and messages', async () => {
   const missing = await runCommand(['pipeline', 'simulate', '/nowhere/pipeline.json'])
   assert.equal(missing.code, 1)
   assert.match(missing.stderr, /\/nowhere\/pipeline\.json cannot be read/)

@@ -1,4 +1,4 @@
-/** Tries every expression of examples/rules/ on its event, and compares the returned value and the effects of its actions. */
+/** Tries every rule of examples/rules/ on the event of the example, and compares the returned value and the effects with the expected values. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -58,7 +58,7 @@ async function attach(ruleId: string, sign: 'positive' | 'negative', actions: Ac
   }
 }
 
-/** Asserts that `actual` contains everything in `expected`; it may contain more. */
+/** Asserts that `actual` contains all fields of `expected`. `actual` may have further fields. */
 const assertContains = (actual: unknown, expected: unknown) => assert.partialDeepStrictEqual(actual, expected as object)
 
 assert.ok(names.length >= 24)

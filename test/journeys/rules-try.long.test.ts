@@ -1,4 +1,4 @@
-/** The command `waypost rules try`. */
+/** Tests the command `waypost rules try`. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -29,7 +29,7 @@ async function prepare(expectStatus: ExpectStatus, linkingAsk: Ask, url: string)
     metadata: { floor: 2 },
   })
 
-  // Hysteresis: above 30 the alert opens, below 25 it is resolved.
+  // Hysteresis: above 30 degrees the alert opens; below 25 degrees it is resolved; between them it does not change.
   const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature'
   const expression = `const t = ${sample}; return t > 30 ? true : t < 25 ? false : null`
   const rule = await make('/rules', { name: 'too hot', expression })

@@ -45,14 +45,14 @@ async function anEndpoint() {
 }
 
 suite('logins', () => {
-  test('a backend client logs in once for many callers', async () => {
+  test('many simultaneous calls of one client log in once', async () => {
     const { client, requests } = aClient(backend)
     await Promise.all(Array.from({ length: 20 }, () => client.me.get()))
     assert.equal(requests.filter((one) => one.endsWith('/token')).length, 1)
     assert.equal(requests.length, 21)
   })
 
-  test('a rejected token is renewed once for many callers, and their requests are sent again', async () => {
+  test('when the platform rejects the token of many simultaneous calls, the SDK renews the token once and sends all requests again', async () => {
     let rejected: string | undefined
     const { client, requests } = aClient(backend, {
       fetch: (input, init) => {
@@ -67,7 +67,7 @@ suite('logins', () => {
     assert.equal(requests.filter((one) => one.endsWith('/token')).length, 2)
   })
 
-  test('an API key, a password and a function log in', async () => {
+  test('a client can log in with an API key, a password, or a function that returns a token', async () => {
     const { client } = aClient(backend)
     const key = (await client.apiKeys.create({ body: { name: 'sdk' } })).body.key
     assert.equal((await aClient({ apiKey: key }).client.me.get()).status, 200)
@@ -82,7 +82,7 @@ suite('logins', () => {
     assert.equal((await aClient(() => token).client.me.get()).status, 200)
   })
 
-  test('wrong credentials are an error with the status of the login', async () => {
+  test('a login with wrong credentials fails with the status of the login request', async () => {
     const { client } = aClient({ ...backend, clientSecret: 'wrong' })
     await assert.rejects(
       client.me.get(),
@@ -117,7 +117,7 @@ suite('data', () => {
     assert.equal(await list.total, 7)
   })
 
-  test('an object that another caller changed is not overwritten', async () => {
+  test('an update with an old ETag is rejected and overwrites nothing', async () => {
     const { client } = await anApplication()
     const type = await client.assetTypes.create({
       body: { displayName: `Room ${++count}`, definitionJsonSchema: '{"type":"object"}' },
@@ -233,7 +233,7 @@ suite('devices', () => {
       assert.deepEqual(result.body, { type: 'blink', payload: { times: 3 } })
     })
 
-  test('a device without a connection keeps a limited number of messages, and sends them later', async () => {
+  test('a device without a connection queues a limited number of messages, and sends them when it is connected', async () => {
     const { client, name, version, token } = await anEndpoint()
     let online = false
     const offline = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })

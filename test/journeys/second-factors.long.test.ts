@@ -12,7 +12,7 @@ let realm: Realm
 let context: BrowserContext
 
 before(async () => {
-  // A security key is registered for a host name, so the base URL must not be an IP address.
+  // A browser registers a security key for a host name, so the base URL must not contain an IP address.
   const port = await freePort()
   waypost = await openIdentity({ port, environment: { WAYPOST_BASE_URL: `http://localhost:${port}` } })
   realm = await waypost.addRealm('acme')
@@ -70,7 +70,7 @@ test('a user adds a security key at the first login and signs in with it later',
   await page.close()
 })
 
-test('the key of another user, or no key, does not sign in', async () => {
+test('a sign-in with the security key of another user, or without a security key, is rejected', async () => {
   await waypost.addUser('acme', 'bea')
   await waypost.addUser('acme', 'eve')
   const bea = await aPageWithKey()

@@ -75,7 +75,7 @@ test('simulated devices send samples, respond to commands, apply configurations 
   await eventually(() => assert.equal(gateway.isConnected('simulator-0001'), false))
 })
 
-test('devices install software, and fail at commands and updates as often as the option says', async () => {
+test('devices install software, and the option --fail sets the share of commands and updates that fail', async () => {
   const software = '/otao/api/v1/applications/updates/software'
   const rollout = async (version: string) => (await ask(`GET ${software}/${version}/rollout`)).body.counts
   const release = async (version: string, from: string) => {
@@ -125,7 +125,7 @@ test('a second run reuses its endpoints and creates missing endpoints; the comma
   assert.match(running.output(), / 0 errors\.\n$/)
 })
 
-test('devices lose their connections and reconnect, and the command ends after the given duration', async () => {
+test('simulated devices lose their connections and reconnect, and the command ends after the given duration', async () => {
   const running = simulate('--devices', '4', '--rate', '5', '--reconnect-every', '1', '--seconds', '6')
   assert.equal(await running.ended, 0, running.output())
   assert.match(running.output(), / [1-9]\d* reconnections?, 0 errors\.\n$/)
@@ -141,7 +141,7 @@ test('a device whose token was deleted gets a new token', async () => {
   assert.match(running.output(), /^waypost: simulator-0001: 401 /m)
 })
 
-test('an error is reported in one line', async () => {
+test('the command reports an error in one line', async () => {
   for (const [args, message, code] of [
     [['--devices', '0'], /^waypost: --devices: expected a number from 1 to 10000\n\nusage: waypost simulate/, 2],
     [['--devices', '2.5'], /^waypost: --devices: expected a whole number/, 2],

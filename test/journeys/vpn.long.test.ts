@@ -47,7 +47,7 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   return { id, address: ipAddress, namespace, peer, program, ask }
 }
 
-/** Checks that without the capability, the command ends and names the missing capability, and that the API shows the same reason. */
+/** Runs `waypost vpn` without a Linux capability that it needs. Checks that the command ends and that command and API name the capability. */
 async function checkRefusalWithoutCapability() {
   const { ended, output } = network.startServer(platform.directory, environment, [
     ...['setpriv', '--bounding-set', '-net_admin'],
@@ -88,7 +88,7 @@ before(async () => {
   )
 })
 
-test('waypost vpn config prints the configuration that the server would run with, and no key', async () => {
+test('waypost vpn config prints the configuration of the server without its keys', async () => {
   const { stdout } = await runCommand(['vpn', 'config'], { environment })
   for (const part of ['proto udp', 'proto tcp-server', 'management-client-auth', 'table inet waypost_vpn'])
     assert.ok(stdout.includes(part), part)
@@ -170,13 +170,13 @@ test('packets with the address of another client are dropped, inside and outside
   for (const { address } of everyone)
     if (address !== admin.address) await outside.send(address, 'from outside', { from: admin.address })
   assert.equal(await outside.connect(device.address.replace(/\d+$/, '1'), platformPort), 'timeout')
-  // Packets in the other direction, through the tunnel to a network of the server, are dropped too.
+  // The server also drops packets from a tunnel to a network of the server.
   const [, besideAddress = ''] = /inet (192\.0\.2\.\d+)/.exec(network.run(beside, 'ip', '-4', 'address'))!
   for (const from of everyone) {
     network.run(from.namespace, 'ip', 'route', 'replace', `${besideAddress}/32`, 'dev', 'tun0')
     await from.peer.send(besideAddress, 'to outside')
   }
-  // These messages arrive after all messages above. When they have arrived, every earlier message has arrived or was dropped.
+  // The messages below are sent last. When they have arrived, every earlier message has arrived or was dropped.
   for (const to of [device, tcpDevice]) await admin.peer.send(to.address, 'allowed')
   await otherAdmin.peer.send(otherDevice.address, 'allowed')
   for (const { peer } of [device, tcpDevice, otherDevice])
@@ -229,7 +229,7 @@ test('when the process of the server is killed, the tunnels end, another process
   await eventually(() => assert.doesNotMatch(network.run(network.server, 'ip', 'link'), /wpvpn/))
   const ask = await platform.asService(platform.bootstrap.platform)
   assert.equal((await ask(`DELETE ${root}/${otherDevice.id}`)).status, 204)
-  // Clients notice only after a minute that the server no longer responds, so the test makes them reconnect with SIGUSR1.
+  // A client detects only after a minute that the server does not respond, so the test makes the clients reconnect with SIGUSR1.
   for (const { program } of [otherAdmin, otherDevice]) program.process.kill('SIGUSR1')
   server = network.startServer(platform.directory, { ...environment, WAYPOST_PORT: String(platformPort) })
   await eventually(() => assert.match(server.output(), /accepts clients/), { withinMs: 10_000 })

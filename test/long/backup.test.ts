@@ -30,7 +30,7 @@ const Notes = contract<Notes>('notes')
 const Work = defineJob<{ name: string }>('sample-work')
 const Written = defineEvent<{ tenantId: string }>('notes.note.written', { description: 'for this test' })
 
-/** Service with a cache that a reset invalidates, encrypted texts, and a job and an event handler that record their input. */
+/** Service for this test. It has encrypted texts, a cache that a reset clears, and a job and an event handler that record their input. */
 function notesService(directory: string) {
   return defineService({
     name: 'sample',
@@ -60,7 +60,7 @@ function notesService(directory: string) {
   })
 }
 
-test('a running platform reloads after a restore, even of a backup of another installation', async () => {
+test('after a restore of a backup of another installation, the running platform uses the restored data and keys', async () => {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
@@ -69,7 +69,7 @@ test('a running platform reloads after a restore, even of a backup of another in
   const source = await openTestPlatform({ services: [service], environment })
   const two = await openTestPlatform({
     services: [service],
-    // The restore ends the database connections of this platform, which logs errors about it.
+    // The restore ends the database connections of this platform, so the platform logs errors that the test expects.
     environment: { WAYPOST_MASTER_KEY: 'the master key of the other installation', WAYPOST_LOG_LEVEL: 'silent' },
   })
   const keyOf = (text: string) => createHash('sha256').update(text).digest()
@@ -145,7 +145,7 @@ async function aCameraAt(platform: RunningPlatform) {
 
 type Command = ReturnType<typeof openCommands>
 
-/** Restores on a machine that has another master key or none. If the backup is rejected, nothing must be created there. */
+/** Restores with a different master key and without a master key. A rejected restore must create no file. */
 async function onOtherMachine(command: Command, file: string, keyFile: string) {
   const directory = join(temporaryDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
@@ -175,7 +175,7 @@ async function onOtherMachine(command: Command, file: string, keyFile: string) {
   assert.match(unknown.stdout, /Its origin is not checked/)
 }
 
-/** Runs `doctor` with the settings for addresses that the platform has. An operator would have set them for both. */
+/** Runs `doctor` with the same addresses and ports that the platform has, as an operator would set them for both programs. */
 async function examine(platform: RunningPlatform, command: ReturnType<typeof openCommands>) {
   const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
   const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
@@ -227,7 +227,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
-  // The restore is killed while it writes contents. No row must have changed, and the next restore must succeed.
+  // The test kills the restore while it writes contents. The killed restore must change no row, and the next restore must succeed.
   await admin(`DELETE ${camera}/files/kept`)
   await firmware.remove()
   const s3 = await openS3()
@@ -272,7 +272,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   assert.match(withThem.stdout, /With 3 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
-  // The restored row has no content, because its file was removed and the backup has no contents.
+  // The restored row refers to a content that does not exist: its file was removed, and this backup was made without contents.
   const { status, text } = await download('kept')
   assert.equal(status, 404)
   assert.match(text, /content is missing in the blob store/)

@@ -1,4 +1,4 @@
-/** Hostile names, metadata and payloads on the pages of the console: they are shown as text, run nothing, and break no layout. */
+/** Opens pages of the console that show hostile names, metadata and payloads. The pages must show them as text and keep their layout. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -12,7 +12,7 @@ const dialogs: string[] = []
 /** The platform rejects control characters in names, so these tests put them into metadata only. */
 const isName = (text: string) => !/[\t\n]/.test(text)
 const names = hostileTexts.filter(isName)
-/** Metadata has at most 64 KiB, a message at most 1 MiB. */
+/** Long texts. The platform limits metadata to 64 KiB and messages to 1 MiB. */
 const longText = `long ${'<b>x</b> '.repeat(6000)}`
 const hugeMessage = {
   text: '<i>'.repeat(100_000),
@@ -97,15 +97,15 @@ for (const path of paths)
     await page.evaluate(`history.pushState(null, '', ${JSON.stringify(console_.address(path))})`)
     await settled(page)
     assert.deepEqual(dialogs, [])
-    assert.equal(await page.evaluate('window.wasRun'), undefined, 'a text was run as a script')
+    assert.equal(await page.evaluate('window.wasRun'), undefined, 'the page must not run a text as a script')
     assert.equal(await page.locator('main script, main iframe, main object, main embed, main base').count(), 0)
-    assert.ok((await page.locator('main').innerText()).length < 200_000, 'long texts are cut')
+    assert.ok((await page.locator('main').innerText()).length < 200_000, 'the page must shorten long texts')
     await checkNarrow(page, path)
     assert.deepEqual(console_.problems.splice(0), [])
   })
 
 for (const text of names.slice(0, 12))
-  test(`an address with ${text.slice(0, 40)} shows an explanation and a link back`, async () => {
+  test(`the page of an address with ${text.slice(0, 40)} shows an explanation and a link back`, async () => {
     console_.expect(/404/)
     for (const path of [
       `/endpoints/${encodeURIComponent(text)}`,

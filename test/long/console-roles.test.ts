@@ -1,6 +1,6 @@
 /**
- * Opens the console as each built-in role. Every page that the console offers opens without a rejected request, and every other page names
- * the missing permission.
+ * Opens the console as a user of each built-in role. Every page in the navigation must open without a rejected request, and every other
+ * page must name the missing permission.
  */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { openBrowser } from '../harness/browser.ts'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
 
-/** The import is dynamic, because the console and the tests have separate type checks. */
+/** The registry of pages. The import is dynamic, because the console and the tests have separate type checks. */
 const registry: string = '../../console/src/pages/registry.ts'
 const { pages } = (await import(registry)) as {
   pages: { path: string; title: string; group?: string; realm?: string }[]
@@ -46,7 +46,7 @@ const tabs = [
   'relations',
   'access',
 ]
-/** Paths of the pages without parameters, and of the pages of one application and one endpoint. */
+/** Paths of all pages without a parameter, of the pages of one application, and of the pages of one endpoint. */
 const paths = [
   ...pages.filter(({ path, realm }) => !path.includes(':') && realm === undefined).map(({ path }) => path),
   '/applications/meters',
@@ -98,14 +98,14 @@ for (const role of roles)
     for (const path of paths) {
       const isShown = await visit(page, path)
       allowed.set(registered(path)!, isShown)
-      assert.deepEqual(refused.splice(0), [], `${path} makes requests that are refused`)
+      assert.deepEqual(refused.splice(0), [], `${path} must make no request that is rejected`)
       for (const link of await linksOf(page))
         if (link.startsWith(base)) linked.set(link.slice(base.length) || '/', path)
     }
     const wrong = [...linked].filter(([link]) => allowed.get(registered(link) ?? '') === false)
-    assert.deepEqual(wrong, [], 'links to pages that are not allowed, each with the page that has it')
+    assert.deepEqual(wrong, [], 'no page may have a link to a page that the user may not see (page → link)')
     for (const { path, group, title } of pages)
       if (group !== undefined && allowed.get(path))
-        assert.ok(linked.has(path), `${title} is allowed, but not in the navigation`)
+        assert.ok(linked.has(path), `the user may see the page ${title}, so the navigation must have it`)
     await page.context().close()
   })

@@ -10,7 +10,7 @@ import { atTerminal } from '../harness/terminal.ts'
 
 const passphrase = 'correct horse battery staple'
 
-test('a backup is encrypted with a passphrase, and restored with it only', async () => {
+test('a backup that is encrypted with a passphrase can only be restored with this passphrase', async () => {
   const directory = await initializedDirectory()
   const platform = await startPlatform({ directory })
   const ask = await platform.asService(platform.bootstrap.default)

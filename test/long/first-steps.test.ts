@@ -1,4 +1,4 @@
-/** Runs the commands of the README's first steps and of the guides that follow, unchanged. */
+/** Runs the commands in the section "First steps" of the README, and in the guides, unchanged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandsOf, runAsWritten } from '../harness/documents.ts'
@@ -181,7 +181,7 @@ const dashboardsOutput = {
   template: /"appVersionName":"greenhouse-v1",.*?"value":"palm-1"/s,
 }
 
-test('every command of the guides works after the first steps', async () => {
+test('after the first steps, every command of the guides prints its expected output', async () => {
   const { directory } = await startPlatform()
   const guides = ['endpoints', 'time-series', 'assets', 'pipelines', 'live', 'dashboards'].flatMap((name) =>
     commandsOf(`docs/guides/${name}.md`),
@@ -244,7 +244,7 @@ const webhooksOutput = {
   trace: /"entityType":"WEBHOOK_ACTION".*?"outcome":"SUCCESS".*?"attempts":\[\{.*?ECONNREFUSED.*?"status":204/,
 }
 
-test('the commands of the guide to webhooks call a receiver that checks signatures, and call it again after it was down', async () => {
+test('the commands of the guide to webhooks call a receiver that checks signatures, and repeat a call after the receiver was down', async () => {
   const { directory } = await startPlatform({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
   const commands = [commandsOf('README.md')[0]!, ...commandsOf('docs/guides/webhooks.md')]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })

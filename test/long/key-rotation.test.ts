@@ -59,7 +59,7 @@ const rotate = (settings: Record<string, string>, action = 'rotate', onOutput?: 
   })
 const to = (WAYPOST_NEW_MASTER_KEY: string) => ({ WAYPOST_NEW_MASTER_KEY })
 
-test('bad input is rejected and changes nothing', async () => {
+test('the command rejects bad keys and changes nothing in the database', async () => {
   for (const [settings, text] of [
     [{}, /WAYPOST_NEW_MASTER_KEY/],
     [to('short'), /at least 32 characters/],
@@ -76,7 +76,7 @@ test('bad input is rejected and changes nothing', async () => {
   assert.equal((await pool`select from kernel.key_rotation`).length, 0)
 })
 
-test('a rotation that is killed (kill -9) at several moments continues with the next run, while two nodes work', async () => {
+test('while two nodes work, each run of the command continues the rotation of a run that was killed with SIGKILL', async () => {
   const moments = [/loads the new key/, /seals with the new key/, /so far/, /so far\.\s.*so far/]
   for (const moment of moments) {
     const { code } = await rotate(to(newKey), 'rotate', (output) => moment.test(output))
@@ -108,7 +108,7 @@ test('a rotation that is killed (kill -9) at several moments continues with the 
   for (const node of nodes) assert.doesNotMatch(node.output(), /"level":(50|60)/, node.output())
 })
 
-test('every value is sealed with the new key, and none is lost', async () => {
+test('after the rotation, every value is sealed with the new key, and no value is lost', async () => {
   const keys = (await readDataKeys(pool, keyOf(newKey)))!
   assert.equal(keys.other, undefined)
   const secrets = createSecrets(keys)
@@ -116,7 +116,7 @@ test('every value is sealed with the new key, and none is lost', async () => {
     assert.equal(secrets.open(sealed), `value ${name.slice(5)}`)
 })
 
-test('every column with sealed values is declared', async () => {
+test('every column that contains sealed values is declared for the rotation', async () => {
   const declared = new Set(sealedColumns(catalogue).map(({ schema, table, column }) => `${schema}.${table}.${column}`))
   const columns = await pool`
     select table_schema as schema, table_name as table, column_name as column from information_schema.columns
@@ -138,7 +138,7 @@ test('every column with sealed values is declared', async () => {
       )
 })
 
-test('a single node with a key file needs one command, and the old key is kept for old backups', async () => {
+test('for a single node with a key file, one command rotates the key, and the file of the old key still opens old backups', async () => {
   const directory = await initializedDirectory()
   const node = await startPlatform({ directory })
   const keyFile = join(directory, 'keys', 'master.key')

@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>
 type Document = Fields & { kind: string }
 
 const oftenAbsent = (name: string, values: unknown[]): Fields => (chance(0.5) ? { [name]: one(values) } : {})
-/** Returns a field with a value, no field, or a field with null, which removes the value. */
+/** Returns a field with a value, an object without the field, or a field with null. Null removes the value of the field. */
 const maybe = (name: string, values: unknown[]): Fields => (chance(0.2) ? { [name]: null } : oftenAbsent(name, values))
 
 function randomDocuments(): Document[] {
@@ -112,7 +112,7 @@ const identities: Record<string, string[]> = {
 const keyOf = (document: Document) =>
   `${document.kind} ${(identities[document.kind] ?? ['name']).map((field) => document[field]).join('/')}`
 
-/** Slow reference: returns the objects that the tenant must have after the documents are applied with --prune to the objects `before`. */
+/** Returns the objects that the tenant must have when the documents are applied with --prune to a tenant with the objects `before`. */
 function model(before: Map<string, Fields>, documents: Document[]): Map<string, Fields> {
   const after = new Map<string, Fields>()
   for (const { kind, ...fields } of documents) {
@@ -125,7 +125,7 @@ function model(before: Map<string, Fields>, documents: Document[]): Map<string, 
 
 const isNullOrEmpty = (value: unknown) => value === null || (Array.isArray(value) && value.length === 0)
 
-/** Returns fields that can be compared: the order of links does not matter. */
+/** Returns the fields in a form that can be compared: links are sorted, because their order has no meaning. */
 const comparable = (fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, /triggers|Actions/.test(name) ? texts(value) : value]),
@@ -138,7 +138,7 @@ const clientFor = (platform: RunningPlatform) => {
   return createClient({ url: platform.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
 }
 
-/** Fields that are compared: an object has them only if a document sets them. For some other fields the API has defaults. */
+/** Fields without a default of the API. The test always compares them, and other fields only if a document sets them. */
 const modelled = new Set(['description', 'displayName', 'triggers', 'positiveActions', 'negativeActions'])
 
 /** Returns all objects of the tenant by kind and name, without fields that have a default. */

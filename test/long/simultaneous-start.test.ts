@@ -6,7 +6,7 @@ import { freshDatabase, temporaryDirectory } from '../harness/database.ts'
 import { nodeDirectories, runCommand, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { databaseUrl } from '../harness/postgres-server.ts'
 
-test('three nodes that start simultaneously on an empty database form one platform', async () => {
+test('three nodes that start at the same time on an empty database form one platform', async () => {
   const environment = {
     WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
     WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
@@ -25,7 +25,7 @@ test('three nodes that start simultaneously on an empty database form one platfo
   assert.deepEqual(await Promise.all(nodes.map((node) => node.kill('SIGTERM'))), [0, 0, 0])
   for (const node of nodes) assert.doesNotMatch(node.output(), /"level":(50|60)/, node.output())
   const withLink = nodes.filter((node) => node.output().includes('/account/choose-password?token='))
-  assert.equal(withLink.length, 1, 'one node prints the link of the first start')
+  assert.equal(withLink.length, 1, 'exactly one node must print the link of the first start')
 })
 
 test('a node whose blob folder differs from that of the other nodes does not start, and names the setting', async () => {
@@ -34,7 +34,7 @@ test('a node whose blob folder differs from that of the other nodes does not sta
   const second = await runCommand(['start'], { directory: temporaryDirectory(), environment })
   assert.equal(second.code, 1)
   assert.match(second.stderr, /WAYPOST_S3_URL/)
-  // If no other node runs, a node may use another folder.
+  // While no other node runs, a node may start with a different blob folder.
   assert.equal(await first.kill('SIGTERM'), 0)
   const third = await startPlatform({ directory: temporaryDirectory(), environment })
   assert.equal(await third.kill('SIGTERM'), 0)

@@ -1,4 +1,4 @@
-/** Starting, stopping and restarting the platform, as an operator sees it. */
+/** Starts, stops and restarts the platform as an operator does. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { initializedDirectory, type RunningPlatform, runCommand, startPlatform }
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 
 /** These tests run in sequence on the same data directory; each test depends on the tests before it. */
-describe('a platform on its own directory', () => {
+describe('a platform with its own data directory', () => {
   const directory = temporaryDirectory()
   const certificatesOf = async ({ baseUrl }: RunningPlatform) =>
     (await client(baseUrl)('GET /auth/realms/default/protocol/openid-connect/certs')).text
@@ -23,7 +23,7 @@ describe('a platform on its own directory', () => {
   // biome-ignore lint/suspicious/noExplicitAny: the response of the token endpoint
   let tokens: any
 
-  test('the first start writes secrets that only the owner can read, and each directory has its own', async () => {
+  test('the first start writes secrets that only the owner of the files can read, and each directory gets different secrets', async () => {
     let other: RunningPlatform
     ;[first, other] = await Promise.all([
       startPlatform({ directory, sources: true }),
@@ -61,7 +61,7 @@ describe('a platform on its own directory', () => {
     assert.equal((await fetch(`${first.managementUrl}/health/ready`)).status, 200)
   })
 
-  test('a port in use is reported, with exit code and message', async () => {
+  test('a start on a port that is in use fails with an exit code and a message', async () => {
     const { code, stderr } = await runCommand(['start'], {
       directory: await initializedDirectory(),
       environment: { WAYPOST_PORT: port },
@@ -127,7 +127,7 @@ describe('a platform on its own directory', () => {
     assert.equal((await ask('GET /api/v1/applications/in-flight')).status, 200)
   })
 
-  test('after kill -9 of the program the next start recovers by itself; after kill -9 of its database no restart is needed', async () => {
+  test('after kill -9 of the program, the next start succeeds; after kill -9 of its database, the program recovers without a restart', async () => {
     await second.kill('SIGKILL')
     const third = await startPlatform({ directory })
     const { id, secret } = third.bootstrap.default.backendClient
@@ -145,7 +145,7 @@ describe('a platform on its own directory', () => {
       },
       { withinMs: 20_000, everyMs: 50 },
     )
-    for (const status of statuses) assert.ok(status === 200 || status === 503, `answered ${status} meanwhile`)
+    for (const status of statuses) assert.ok(status === 200 || status === 503, `while the database is down, a request must be answered with 200 or 503, not with ${status}`)
     assert.match(third.output(), /exited by itself \(exit code 137\); restarting it.*is running again/s)
     assert.equal(await third.kill('SIGINT'), 0)
   })
@@ -159,7 +159,7 @@ test('an unknown setting is reported with the most similar known setting before 
   assert.throws(() => statSync(directory), { code: 'ENOENT' })
 })
 
-describe('a platform with authentication off for one service and log level trace', () => {
+describe('a platform with log level trace, and without authentication for one service', () => {
   let platform: RunningPlatform
   before(async () => {
     const environment = {

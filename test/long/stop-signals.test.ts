@@ -1,4 +1,4 @@
-/** Tests of signals from npm, a terminal and a supervisor, and of failed starts. */
+/** Tests how the program handles signals of npm, a terminal and a supervisor, and how it ends after a failed start. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const exitOf = (child: ChildProcess) =>
     child.on('close', (code, signal) => done({ code, signal })),
   )
 
-test('npm start exits with 0 after Ctrl-C at a terminal, although npm sends the signal again', async () => {
+test('after Ctrl-C at a terminal, npm start exits with 0, although npm forwards the signal that the program also got from the terminal', async () => {
   const directory = await initializedDirectory({ withBootstrap: false })
   const terminal = atTerminal('npm start', environmentOf(directory))
   await eventually(() => assertReady(directory), { withinMs: 60_000 }).catch((error) => {
@@ -80,7 +80,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   await once(request, 'connect')
   request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
   await eventually(async () => {
-    // The platform handles connections in order. When it has responded on a later connection, it has read the request above.
+    // The platform reads connections in the order of their data. When it has responded on a later connection, it has read the request above.
     assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
   const exit = exitOf(platform.process)
@@ -96,8 +96,8 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   )
   assert.deepEqual(await exit, { code: 130, signal: null })
   const took = performance.now() - began
-  assert.ok(took >= 1000, `it gave up after ${took} ms`)
-  assert.ok(took < 5000, `it took ${took} ms`)
+  assert.ok(took >= 1000, `the platform must ignore repeated signals for a second, and it ended after ${took} ms`)
+  assert.ok(took < 5000, `the stop must take less than 5 s, and it took ${took} ms`)
   request.destroy()
   await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database must stop'))
 })
@@ -129,8 +129,7 @@ test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', 
           async () => {
             const waiting = await watcher`
               select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
-            // The database server notices only later that the previous waiting client has disconnected, so clients of earlier rounds are
-            // still listed.
+            // The database server still lists clients of earlier rounds, because it has not detected yet that they have disconnected.
             assert.equal(waiting.length, index + 1)
           },
           { withinMs: 60_000 },
@@ -146,7 +145,7 @@ test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', 
   }
 })
 
-test('a start that fails after the job queue was opened exits with 1', async () => {
+test('if a start fails after it has opened the job queue, the program exits with 1', async () => {
   const connection = await freshDatabase()
   const pool = connect(connection, { max: 1 })
   const { default: boss } = await import('pg-boss/package.json', { with: { type: 'json' } })

@@ -22,7 +22,7 @@ before(async () => {
 })
 
 suite('the build of the console', () => {
-  test('the build of the console is the same in another folder, byte for byte', async () => {
+  test('two builds of the console in different folders are equal byte for byte', async () => {
     const other = join(temporaryDirectory(), 'elsewhere', 'two')
     await bundleConsole(other)
     assert.deepEqual(readdirSync(other), readdirSync(directory))
@@ -30,16 +30,16 @@ suite('the build of the console', () => {
       assert.ok(readFileSync(join(other, name)).equals(readFileSync(join(directory, name))), name)
   })
 
-  test('the build of the console keeps its budgets', () => {
+  test('the files of the console are within the size budgets', () => {
     const { first, all } = sizesOf(directory, manifest)
-    assert.ok(first <= budgets.first, `the first load has ${first.toFixed(0)} KB`)
-    assert.ok(all <= budgets.all, `all files have ${all.toFixed(0)} KB without the data of the map`)
+    assert.ok(first <= budgets.first, `the files of the first load have ${first.toFixed(0)} KB, at most ${budgets.first} are allowed`)
+    assert.ok(all <= budgets.all, `all files except the data of the map have ${all.toFixed(0)} KB, at most ${budgets.all} are allowed`)
   })
 
-  test('every page keeps its budget: it counts the files that the page loads, without the files that most pages share', () => {
+  test('every page is within its size budget, which counts the files that the page loads except the files that most pages share', () => {
     const { pages, common } = sizesOf(directory, manifest)
     assert.ok(pages.size > 60, `${pages.size} pages`)
-    assert.ok(common <= budgets.common, `most pages share ${common.toFixed(0)} KB`)
+    assert.ok(common <= budgets.common, `the files that most pages share have ${common.toFixed(0)} KB, at most ${budgets.common} are allowed`)
     assert.deepEqual(
       [...pages].filter(([, size]) => size > budgets.page),
       [],
@@ -80,13 +80,13 @@ suite('serving the console', async () => {
       assert.match(policy, /frame-ancestors 'none'/)
       assert.ok(answer.body.includes(`src="/waypost/console/@/${manifest.script}"`))
       assert.doesNotMatch(answer.body, /<script(?![^>]* src=)/)
-      // The page names these files. Otherwise a browser would request them only after it has read the script.
+      // The HTML page lists these files, so that a browser requests them before it has read the script.
       assert.ok(manifest.imports.length > 0)
       for (const name of manifest.imports) assert.ok(answer.body.includes(`href="/waypost/console/@/${name}"`), name)
     }
   })
 
-  test('the console opens by itself for a person who opened it while it was being built', async () => {
+  test('a page that was opened while the console was being built loads the console when the build is complete', async () => {
     const console = createConsole({ ...options, directory })
     const app = fastify()
     mountConsole({ app } as never, console, () => address)
@@ -99,7 +99,7 @@ suite('serving the console', async () => {
     await page.getByRole('heading', { name: 'The console is being built' }).waitFor()
     await page.getByText('The page opens by itself.').waitFor()
     await console.prepare()
-    // The program runs and looks for an identity provider, which does not exist here.
+    // The console has loaded and requests the identity provider, which this test does not run.
     await page.getByRole('heading', { name: 'This tenant is not available' }).waitFor()
   })
 
@@ -141,7 +141,7 @@ suite('serving the console', async () => {
     assert.equal((await prebuilt.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
-  test('a build that takes too long is ended with an error that names the reason', async () => {
+  test('a build that exceeds its time limit is stopped, and the error says so', async () => {
     const slow = runBuild(join(temporaryDirectory(), 'slow'), new AbortController().signal, 20)
     await assert.rejects(slow, {
       message: /^The build was ended because it took longer than 0 seconds\. Is the machine/,

@@ -1,4 +1,4 @@
-/** Tests bodies from files: JSON, YAML, and texts that are neither. */
+/** Tests bodies from files: JSON, YAML, and texts that are neither JSON nor YAML. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ test('flags add fields to the body that a file contains', async () => {
   await assert.rejects(bodyOf('users.create', '-f', aFile('[1]'), '--email', 'a@b.c'), /expected an object/)
 })
 
-test('a missing body is reported with its fields, and a body that the operation does not take is refused', async () => {
+test('the error about a missing body names the required fields, and a body for an operation without a body is an error', async () => {
   await assert.rejects(bodyOf('users.create'), /users create needs a body with username/)
   await assert.rejects(bodyOf('users.get', 'x', '-f', 'y'), /takes no body/)
   assert.equal(await bodyOf('users.get', 'x'), undefined)
@@ -67,7 +67,7 @@ const bomb = [
   }),
 ].join('\n')
 const hostile: [name: string, text: string, expected: RegExp][] = [
-  ['aliases that explode', bomb, /alias/i],
+  ['aliases that expand to a huge value', bomb, /alias/i],
   ['a tag that is unknown', 'a: !!js/function "x"', /tag/i],
   ['two documents', 'a: 1\n---\nb: 2', /multiple documents|document/i],
   ['duplicate keys', 'a: 1\na: 2', /unique/i],
@@ -75,7 +75,7 @@ const hostile: [name: string, text: string, expected: RegExp][] = [
   ['9 MiB of YAML', `a: ${'x'.repeat(9 * 1024 * 1024)}`, /file is larger than 8 MiB/],
 ]
 for (const [name, text, expected] of hostile)
-  test(`the command line refuses ${name} in one sentence`, async () => {
+  test(`a file with ${name} is an error of one sentence`, async () => {
     await assert.rejects(parseDocument(text, 'file'), (error: Error) => {
       assert.match(error.message, expected)
       assert.ok(!error.message.includes('\n'))

@@ -21,7 +21,7 @@ test('a 404 of the platform is explained as a missing object, and a 404 of anoth
   assert.match(explain(theirs), /next: check the address with waypost context show/)
 })
 
-test('a certificate of an unknown issuer is explained with the setting that names the root', () => {
+test('the error about a certificate of an unknown issuer names the setting for the root certificate', () => {
   const cause = Object.assign(new Error('self-signed certificate in certificate chain'), {
     code: 'SELF_SIGNED_CERT_IN_CHAIN',
   })

@@ -12,7 +12,7 @@ import { nouns } from './nouns.ts'
 
 const parse = (name: string, ...argv: string[]) => parseCommand(describe(name)!, argv)
 
-test('every operation is found by its words, and has a help text and flags of its own', () => {
+test('every operation is found by the words of its name, and has a help text and its flags', () => {
   assert.ok(operationNames().length > 480)
   for (const name of operationNames()) {
     const words = name.split('.').map(dashed)
@@ -69,7 +69,7 @@ const wrong: [argv: string[], expected: RegExp][] = [
   [['traffic.list', '--request-id', '1.5'], /--request-id: expected an integer, not 1.5/],
 ]
 for (const [[name, ...argv], expected] of wrong)
-  test(`the command line refuses ${name} ${argv.join(' ')}`, () => {
+  test(`the arguments ${name} ${argv.join(' ')} are an error`, () => {
     assert.throws(() => parse(name!, ...argv), expected)
   })
 
@@ -89,7 +89,7 @@ test('completion offers nouns, then verbs, then flags', async () => {
   ])
 })
 
-test('completion offers the values of a flag, and leaves files and values of the user to the shell', async () => {
+test('completion offers the values of a flag that has fixed values, and nothing for files and free values', async () => {
   const list = ['endpoints', 'list']
   assert.deepEqual(await nextWords(commands, [...list, '-o']), [...formats])
   assert.deepEqual(await nextWords(commands, ['traffic', 'list', '--sort-order']), ['asc', 'desc'])
@@ -98,7 +98,7 @@ test('completion offers the values of a flag, and leaves files and values of the
   assert.deepEqual(await nextWords(commands, ['endpoints', 'create', '-f']), [])
 })
 
-test('completion offers actions and flags of commands that are no operations', async () => {
+test('completion also offers actions and flags of commands that call no API operation', async () => {
   assert.deepEqual(await nextWords(commands, ['context']), ['list', 'show', 'use', 'delete'])
   assert.deepEqual(await nextWords(commands, ['completion']), ['bash', 'zsh', 'fish'])
   assert.deepEqual(await nextWords(commands, ['tail', 'meter-1']), ['--since', '--once'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createInterruptionNotice } from './interruptions.ts'
 
-test('an interruption is reported once, and so is its end', () => {
+test('each interruption of a stream is reported once, and each reconnection is reported once', () => {
   const texts: string[] = []
   const notice = createInterruptionNotice((text) => texts.push(text))
   const interrupted = (reason: string) => ({ type: 'interrupted', reason })

@@ -23,7 +23,7 @@ const open = (more: object = {}) =>
 const get = (more?: object) => open(more).call('endpoints.get', { endpointId: 'e' })
 const json = { 'content-type': 'application/json' }
 
-test('an answer arrives with its status, headers and body, compressed or not', async () => {
+test('a compressed or uncompressed response has its status, headers and body', async () => {
   const text = JSON.stringify({ endpointId: 'Київ'.repeat(1000) })
   const encodings = [
     ['identity', Buffer.from(text)],
@@ -37,7 +37,7 @@ test('an answer arrives with its status, headers and body, compressed or not', a
   }
 })
 
-test('a request has its method, headers and body, also one that is streamed', async () => {
+test('a request is sent with its method, headers and body; the body can be a stream', async () => {
   const seen: unknown[] = []
   answer = async (request, response) => {
     const chunks: Buffer[] = []
@@ -55,7 +55,7 @@ test('a request has its method, headers and body, also one that is streamed', as
   assert.equal((seen[1] as string[])[2], 'ab')
 })
 
-test('a redirect is not followed, and an answer that is not valid JSON is an error', async () => {
+test('the client follows no redirect, and a response with invalid JSON is an error', async () => {
   let requests = 0
   answer = (_, response) => {
     requests++
@@ -67,7 +67,7 @@ test('a redirect is not followed, and an answer that is not valid JSON is an err
   await assert.rejects(get(), { code: 'unreadable' })
 })
 
-test('a connection that is refused or breaks, and a response that breaks off or takes too long, each have an error code', async () => {
+test('a refused or broken connection, an incomplete response and a time-out each have their own error code', async () => {
   await assert.rejects(open({ url: 'http://127.0.0.1:1' }).me.get(), { code: 'unreachable' })
   answer = (request) => request.socket.destroy()
   await assert.rejects(get(), { code: 'unreachable' })
@@ -83,7 +83,7 @@ test('a connection that is refused or breaks, and a response that breaks off or 
   await assert.rejects(get(), { code: 'interrupted' })
 })
 
-test('a command loads few modules: no package, no settings of services, and the descriptions of its own noun', async () => {
+test('a command loads only the descriptions of its own noun, and no packages and no settings of services', async () => {
   answer = (_, response) => response.writeHead(200, json).end('{"endpointId":"e"}')
   const listLoaded = `import { registerHooks } from 'node:module'
     const loaded = []

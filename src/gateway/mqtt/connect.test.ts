@@ -146,7 +146,7 @@ test('the server refuses extended authentication', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('the server passes the password to the host once and then forgets it; it encodes the verdict of the host for each protocol version', async () => {
+test('the server passes the password to the host and does not keep it; it encodes the decision of the host for each protocol version', async () => {
   let seen: Client | undefined
   let verdict: Verdict = { accepted: true, owner: 'o' }
   const waypost = await openMqttServer({
@@ -174,7 +174,7 @@ test('the server passes the password to the host once and then forgets it; it en
   assert.equal(seen!.password, undefined)
 })
 
-test('the server refuses with "unavailable" if the host fails, and continues', async () => {
+test('if the host fails, the server refuses the connection with "unavailable" and serves other connections', async () => {
   let failing = true
   const { port, refused } = await openMqttServer({
     host: {
@@ -193,7 +193,7 @@ test('the server refuses with "unavailable" if the host fails, and continues', a
   await connected(port)
 })
 
-test('the server handles messages sent right after CONNECT, in order, once the client is admitted', async () => {
+test('the server handles messages that were sent before CONNACK in order, after it has accepted the client', async () => {
   let admit = () => {}
   const { port, published } = await openMqttServer({
     host: {
@@ -222,7 +222,7 @@ test('the server handles messages sent right after CONNECT, in order, once the c
   )
 })
 
-test('a pipelined message of a refused client is never handled', async () => {
+test('a message that a refused client sent before CONNACK is not handled', async () => {
   const { port, published } = await openMqttServer({
     host: { connect: async () => ({ accepted: false, code: 'bad_credentials', why: 'wrong' }) },
   })
@@ -233,7 +233,7 @@ test('a pipelined message of a refused client is never handled', async () => {
   assert.equal(published.length, 0)
 })
 
-test('the server closes connections whose CONNECT does not arrive or stays incomplete', async () => {
+test('the server closes a connection if no complete CONNECT arrives in time', async () => {
   const { port, refused, sessions } = await openMqttServer({ limits: { connectTimeoutSeconds: 1 } })
   const silent = await rawClient(port)
   const slow = await rawClient(port)
@@ -325,7 +325,7 @@ test('only DISCONNECT with code 0 ends a connection gracefully', async () => {
   assert.equal(disconnected.at(-1)!.graceful, true)
 })
 
-test('a client that the host does not admit in time is refused with "unavailable"', async () => {
+test('if the host does not decide in time, the client is refused with "unavailable"', async () => {
   const { port, refused } = await openMqttServer({
     limits: { connectTimeoutSeconds: 1 },
     host: { connect: () => new Promise(() => {}) },

@@ -1,4 +1,4 @@
-/** Fuzz tests. FUZZ_RUNS sets the number of runs (a few hundred by default), FUZZ_SEED the seed. */
+/** Fuzz tests. FUZZ_RUNS sets the number of runs (default: a few hundred), and FUZZ_SEED sets the seed of the random numbers. */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { type Duplex, duplexPair } from 'node:stream'
@@ -93,28 +93,28 @@ async function disturb(port: number, attacks: Attack[]) {
   for (const [index, one] of attacks.entries()) {
     await assault(openSocket(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
-    // The connects are spread over time, because this test does not measure their rate.
+    // The test opens connections at intervals, because it does not measure how many connections the server accepts per second.
     await sleep(10)
   }
 }
 
-test('other clients are served while some misbehave, and the process neither crashes nor grows', async (t) => {
+test('while some clients misbehave, the server serves other clients, does not crash and does not use more memory', async (t) => {
   afterAllTests(destroyAll)
   const broker = await startProcess<number, number>('watched-broker.ts')
   const probe = await startProcess<string, number[]>('mqtt-latency-probe.ts', [String(broker.ready)])
   const attacks = fc.sample(attack, { seed, numRuns: runs })
   const first = Math.ceil(runs / 4)
-  // The first attacks also compile the code.
+  // The first attacks are not measured, because the code is compiled during them.
   await disturb(broker.ready, attacks.slice(0, first))
   const before = memoryMb([broker.pid])
   await Promise.all([broker.ask(), probe.ask()])
   await disturb(broker.ready, attacks.slice(first))
-  assert.ok(probe.isAlive() && broker.isAlive(), 'the attacked broker and the other client must still run')
+  assert.ok(probe.isAlive() && broker.isAlive(), 'the attacked broker and the well-behaved client must still run')
   const [stallMs, probeAnswer] = await Promise.all([broker.ask(), probe.ask()])
   const grown = memoryMb([broker.pid]) - before
   t.diagnostic(`${probeAnswer.length} answers, longest stall ${stallMs.toFixed(1)} ms, ${grown.toFixed(0)} MB more`)
-  assert.ok(probeAnswer.length > runs / 4, `the other client got ${probeAnswer.length} answers`)
-  // The test measures processor time, since elapsed time depends on other work of the machine.
+  assert.ok(probeAnswer.length > runs / 4, `the well-behaved client got only ${probeAnswer.length} acknowledgements`)
+  // The test measures processor time, because elapsed time depends on other programs of the machine.
   assert.ok(stallMs < 60, `the broker was blocked for ${stallMs} ms`)
-  assert.ok(grown < 100, `${Math.round(grown)} MB more`)
+  assert.ok(grown < 100, `the memory of the broker grew by ${Math.round(grown)} MB`)
 })

@@ -156,7 +156,7 @@ test('the server rejects messages while the queue is full, and accepts them agai
   assert.equal(connection.send(message('large', 1, { payload: Buffer.alloc(5_000_000) })), false)
 })
 
-test('a client that does not read gets no more messages and is disconnected', async () => {
+test('a client that stops reading gets no further messages and is disconnected', async () => {
   const { client, waypost, connection } = await withClient(
     {},
     { limits: { unsentBytesMax: 100_000, slowReaderSeconds: 1 } },
@@ -172,13 +172,13 @@ test('a client that does not read gets no more messages and is disconnected', as
     { everyMs: 1 },
   )
   const bufferedBytes = waypost.sockets[0]!.writableLength
-  assert.ok(bufferedBytes < 500_000, `${bufferedBytes} bytes are held`)
+  assert.ok(bufferedBytes < 500_000, `the server buffers ${bufferedBytes} bytes`)
   await eventually(() => assert.equal(connection.open, false))
   assert.match(waypost.disconnected[0]!.why, /does not read/)
   await eventually(() => assert.equal(waypost.sessions.count(), 0))
 })
 
-test('a client that reads again gets the queued messages', async () => {
+test('a client that continues to read gets the queued messages', async () => {
   const { client, connection } = await withClient({}, { limits: { unsentBytesMax: 100_000, inFlightMax: 1000 } })
   client.socket.pause()
   const payload = Buffer.alloc(20_000)
@@ -238,6 +238,6 @@ test('a host that sends without limit within one turn of the event loop does not
   const payload = Buffer.alloc(50_000)
   let kept = 0
   for (let index = 0; index < 1000; index++) if (connection.send(message('t', 0, { payload }))) kept++
-  assert.ok(kept < 100, `${kept} were kept`)
+  assert.ok(kept < 100, `the server kept ${kept} messages`)
   assert.ok(waypost.sockets[0]!.writableLength < 1_000_000)
 })

@@ -61,7 +61,7 @@ test('the server passes messages of every QoS to the host, with their properties
   assert.deepEqual({ ...others, userProperties: properties.userProperties }, properties)
 })
 
-test('a message in a thousand pieces is one message', async () => {
+test('a message that arrives in a thousand pieces is handled as one message', async () => {
   const { port, published } = await openMqttServer()
   const client = await connected(port)
   const payload = Buffer.alloc(300_000, 'abc')
@@ -84,7 +84,7 @@ test('a message in a thousand pieces is one message', async () => {
   )
 })
 
-test('the server acknowledges messages in the order of arrival, and no message before it is handled', async () => {
+test('the server acknowledges messages in the order of arrival, and each message only after the host has handled it', async () => {
   const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })
@@ -146,7 +146,7 @@ test('no acknowledgement is sent if the host closes the connection while it hand
     client.send(publish('t', { qos, ...(qos > 0 && { messageId: 1 }) }))
     assert.equal((await client.next('disconnect')).reasonCode, 0x87)
     await client.closed()
-    assert.equal(client.received.length, 2, 'CONNACK and DISCONNECT')
+    assert.equal(client.received.length, 2, 'the client must receive only CONNACK and DISCONNECT')
     assert.equal(disconnected.length, 1)
   }
 })
@@ -211,7 +211,7 @@ test('more QoS 2 messages than the receive maximum close the connection', async 
   assert.equal((await client.next('disconnect')).reasonCode, 0x93)
 })
 
-test('messages that the host still handles count for the receive maximum', async () => {
+test('messages that the host has not finished handling count towards the receive maximum', async () => {
   const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host, limits: { receiveMaximum: 4 } })
   const client = await connected(port, { protocolVersion: 5 })
@@ -256,7 +256,7 @@ test('the server stops reading while the host pauses a connection, without a kee
   await client.next('puback')
 })
 
-test('topic aliases are resolved, within the announced maximum', async () => {
+test('topic aliases up to the announced maximum are resolved', async () => {
   const { port, published } = await openMqttServer({ limits: { topicAliasMaximum: 2 } })
   const client = await connected(port, { protocolVersion: 5 })
   const alias = (topicAlias: number) => ({ properties: { topicAlias } })
@@ -280,18 +280,18 @@ test('the server rejects malformed messages with the code of the error', async (
     ['a message with QoS 0 and the DUP flag', '38 04 0001 70 00', 0x81],
     ['packet id 0', '32 06 0001 70 0000 00', 0x82],
     ['no topic', '30 03 0000 00', 0x82],
-    ['a topic that is cut', '30 03 0009 70', 0x81],
+    ['an incomplete topic', '30 03 0009 70', 0x81],
     ['nothing', '30 00', 0x81],
     ['a wildcard', '30 04 0001 23 00', 0x81],
     ['U+0000', '30 04 0001 00 00', 0x81],
     ['not UTF-8', '30 05 0002 c328 00', 0x81],
     ['a surrogate', '30 06 0003 eda080 00', 0x81],
     ['no properties', '30 03 0001 70', 0x81],
-    ['properties that are cut', '30 05 0001 70 05 01', 0x81],
+    ['incomplete properties', '30 05 0001 70 05 01', 0x81],
     ['a property twice', '30 08 0001 70 04 0101 0101', 0x82],
     ['a property of CONNECT', '30 09 0001 70 05 1100000001', 0x82],
     ['a long topic', `30 68 0065 ${long} 00`, 0x90],
-    ['a deep topic', `30 0e 000b ${'2f'.repeat(11)} 00`, 0x90],
+    ['a topic with many levels', `30 0e 000b ${'2f'.repeat(11)} 00`, 0x90],
     ['a response topic with a wildcard', '30 08 0001 70 04 08000123', 0x82],
   ]
   for (const [what, bytes, code] of cases) {

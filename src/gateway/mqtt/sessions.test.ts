@@ -100,7 +100,7 @@ test('a session survives the connection and the process: subscriptions, unacknow
   assert.equal(new Set(again.received.flatMap((packet) => packet.messageId ?? [])).size, 6)
 })
 
-test('messages that the host no longer permits are dropped, for connected and reconnecting clients', async () => {
+test('messages that the host no longer permits are dropped, both for connected and for reconnecting clients', async () => {
   const clientId = aName()
   const options = { clientId, clean: false }
   const withdrawn = new Set<string>()
@@ -127,7 +127,7 @@ test('messages that the host no longer permits are dropped, for connected and re
     )
   await before.close()
 
-  // live/0, which was sent and never acknowledged, is not sent again either.
+  // The message live/0 was sent but not acknowledged. It is also dropped instead of being sent again.
   withdrawn.add('x')
   const after = await aNewProcess({}, { mayDeliver })
   const again = await connected(after.port, options)
@@ -154,7 +154,7 @@ test('only unacknowledged messages are sent again, even after a crash', async ()
     const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
     assert.equal(row!.count, 1)
   })
-  // The connection is still open in the old MQTT layer. The new layer has no record of it.
+  // The old MQTT layer still has the open connection. The new layer has no record of this connection.
   const after = await aNewProcess()
   const again = await connected(after.port, options)
   assert.equal((await again.next('publish')).topic, 'b')
@@ -260,7 +260,7 @@ test('expired sessions and messages are deleted from the tables', async () => {
   assert.deepEqual(await count(), [0, 0])
 })
 
-test('a QoS 2 message is handled once although the connection and the node change in between', async () => {
+test('a QoS 2 message is handled once, even if connection and node change before PUBREL', async () => {
   const clientId = aName()
   const publish = { cmd: 'publish', topic: 't', payload: 'x', qos: 2, messageId: 5, retain: false } as const
   const before = await aNewProcess()

@@ -1,4 +1,4 @@
-/** Tests MQTT.js, a widespread client, over each kind of stream that the listeners pass to the layer. */
+/** Tests the widespread client MQTT.js over each kind of stream that the listeners pass to the MQTT layer. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
