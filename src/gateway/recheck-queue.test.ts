@@ -33,7 +33,7 @@ test('a check that fails is retried with growing pauses until it succeeds, and n
   assert.deepEqual(
     failures.slice(0, 4).map(({ retryInMs }) => retryInMs),
     [5, 10, 40, 40],
-    'the pauses must double, so the check must run at times 1, 2, 4 and 8',
+    'the failures 1, 2, 4 and 8 must be reported, and the pauses must grow to 40 ms',
   )
   assert.ok(failures.every(({ remaining, message }) => remaining === 100 && message === 'unreachable'))
   assert.ok(attempts <= 4 * 2 ** failures.length, `${attempts} attempts`)

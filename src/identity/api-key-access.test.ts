@@ -68,7 +68,7 @@ describe('API keys', () => {
     }
   })
 
-  test('a key has the part of the permissions that its owner has now, not when the key was created', async () => {
+  test('the permissions of a key depend on the present permissions of its owner, not on those at the creation of the key', async () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })
@@ -83,7 +83,7 @@ describe('API keys', () => {
     assert.deepEqual(await readPermissions(), [])
   })
 
-  test('a key of a disabled or deleted owner is rejected at once', async () => {
+  test('a key is rejected immediately after its owner was disabled or deleted', async () => {
     const { userId, key } = await withKey('going', [])
     const ask = waypost.withKey(key)
     assert.equal((await ask(me)).status, 200)
@@ -95,7 +95,7 @@ describe('API keys', () => {
     assert.equal((await ask(me)).status, 401)
   })
 
-  test('a revoked key is rejected at once on this node and within a second on others', async () => {
+  test('a revoked key is rejected immediately on the node of the revocation, and within a second on other nodes', async () => {
     const { keyId, key } = await withKey('revoked', [])
     assert.equal((await waypost.withKey(key)(me)).status, 200)
     assert.equal((await other.withKey(key)(me)).status, 200)
@@ -155,7 +155,7 @@ describe('API keys', () => {
     assert.deepEqual(await readPermissions(), [])
   })
 
-  test('a key created with another key has no more scopes and no longer lifetime', async () => {
+  test('a key that is created with another key cannot have more scopes or a later expiry than that key', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const scopes = ['identity:api-key:create', 'endpoint:read']
     const { userId, key } = await withKey('parent', ['tenant-admin'], { scopes, expiresAt })
@@ -172,7 +172,7 @@ describe('API keys', () => {
     assert.equal((await ask(`POST ${root}/api-keys`, longer)).status, 400)
   })
 
-  test('the last use is written at most once a minute and never moves back', async () => {
+  test('the time of the last use is written at most once a minute, and never becomes earlier', async () => {
     const { keyId, key } = await withKey('used', [])
     const lastUsed = async () => {
       const { body } = await administer(`GET ${root}/api-keys?limit=0`)
@@ -194,7 +194,7 @@ describe('API keys', () => {
     await eventually(async () => assert.notEqual(await lastUsed(), first))
   })
 
-  test('an expired key is rejected, also if it is cached', async () => {
+  test('an expired key is rejected, even if it is cached', async () => {
     const expiresAt = new Date(Date.now() + ahead + 10_000).toISOString()
     const { key } = await withKey('mortal', [], { expiresAt })
     assert.equal((await waypost.withKey(key)(me)).status, 200)
@@ -225,7 +225,7 @@ const cases: [
     { 'endpoint-1': ['a'], 'platform-system': ['a'] },
   ],
 ]
-test('permissions of a key are computed from those of its owner', () => {
+test('the permissions of a key are the permissions of its owner that the scopes of the key allow', () => {
   for (const [what, on, scopes, left] of cases) {
     const permissions = permissionsOfKey(aCaller({ on }), { scopes, grants: [] })
     assert.deepEqual(Object.fromEntries(permissions.map((one) => [one.resource, [...one.scopes]])), left, what)

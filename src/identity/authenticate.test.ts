@@ -37,7 +37,7 @@ describe('authentication', () => {
     assert.ok(platform.scopes.includes('*'))
   })
 
-  test('the token of a user gives username and roles', async () => {
+  test('a caller with the token of a user has the username and the roles of the user', async () => {
     const id = await waypost.user('acme', 'lisa', ['endpoint-reader'])
     const { body } = await waypost.bearer(await waypost.userToken('acme', 'lisa'))(me)
     assert.deepEqual(body, {
@@ -107,7 +107,7 @@ describe('authentication', () => {
       assert.equal((await waypost.authenticate(`${scheme} ${service}`))?.tenantId, 'acme', scheme)
   })
 
-  test('a cached token gives the same caller object', async () => {
+  test('two requests with the same token get the same cached caller object', async () => {
     const first = await waypost.authenticate(`Bearer ${service}`)
     assert.equal(await waypost.authenticate(`Bearer ${service}`), first)
   })
@@ -150,7 +150,7 @@ describe('authentication', () => {
     assert.deepEqual((await ask(me)).body.permissions, [])
   })
 
-  test('a disabled user is rejected at once, and accepted after enabling and a new login', async () => {
+  test('a disabled user is rejected immediately, and accepted after the user is enabled and logs in again', async () => {
     const id = await waypost.user('acme', 'blinking')
     const ask = waypost.bearer(await waypost.userToken('acme', 'blinking'))
     assert.equal((await ask(me)).status, 200)
@@ -161,7 +161,7 @@ describe('authentication', () => {
     assert.equal((await waypost.bearer(await waypost.userToken('acme', 'blinking'))(me)).status, 200)
   })
 
-  test('a deleted user is rejected at once', async () => {
+  test('the token of a deleted user is rejected immediately', async () => {
     const id = await waypost.user('acme', 'leaving')
     const ask = waypost.bearer(await waypost.userToken('acme', 'leaving'))
     assert.equal((await ask(me)).status, 200)
@@ -189,7 +189,7 @@ describe('authentication', () => {
     assert.equal((await ask(me)).status, 200)
   })
 
-  test('the creator of a resource has every scope on it at once, until it is deleted', async () => {
+  test('the creator of a resource has every scope on the resource until the resource is deleted', async () => {
     await waypost.user('acme', 'maker')
     const bearer = `Bearer ${await waypost.userToken('acme', 'maker')}`
     const { kit, api } = waypost
@@ -210,7 +210,7 @@ describe('authentication', () => {
     assert.deepEqual((await waypost.authenticate(bearer))!.permissions, [])
   })
 
-  test('an administrator who loses the role keeps the permissions on resources it created', async () => {
+  test('a user who is no longer administrator keeps the permissions on resources that the user created', async () => {
     const id = await waypost.user('acme', 'former', ['tenant-admin'])
     await waypost.user('acme', 'successor', ['tenant-admin'])
     const bearer = `Bearer ${await waypost.userToken('acme', 'former')}`
@@ -224,7 +224,7 @@ describe('authentication', () => {
     assert.deepEqual(await resources(), ['application-mine'])
   })
 
-  test('with concurrent changes and requests no caller keeps a revoked permission', async () => {
+  test('no caller keeps a revoked permission when changes and requests are concurrent', async () => {
     const id = await waypost.user('acme', 'raced')
     const bearer = `Bearer ${await waypost.userToken('acme', 'raced')}`
     for (let round = 0; round < 15; round++) {

@@ -112,13 +112,13 @@ describe('tokens of an external issuer', () => {
       ['an ID token with a hash of its access token', await provider.token({ at_hash: 'x' })],
       ['an ID token without a type', await provider.token({ typ: undefined, auth_time: 1 })],
       ['a refresh token', await provider.token({ typ: 'Refresh' })],
-      ['of an issuer that nobody registered', await unregistered.token()],
-      ['in the name of the issuer, by another', await unregistered.token({ iss: provider.issuer })],
+      ['of an unregistered issuer', await unregistered.token()],
+      ['signed by another provider with the name of the issuer', await unregistered.token({ iss: provider.issuer })],
     ]
     for (const [what, token] of bad) assert.equal(await statusOf(token), 401, what)
   })
 
-  test('the audience is checked', async () => {
+  test('a token for another audience is rejected', async () => {
     const strict = await aProvider()
     await register(strict)
     assert.equal(await statusOf(await strict.token({ aud: undefined })), 401)
@@ -126,7 +126,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
 
-  test('the audience selects the tenant of a shared issuer, and a later registration cannot take the tokens of an earlier one', async () => {
+  test('the audience selects the tenant of a shared issuer, and a later registration does not get tokens of an earlier registration', async () => {
     await waypost.realm('squatter')
     const shared = await aProvider()
     const other = waypost.as(aTenantAdmin('squatter'))
@@ -151,7 +151,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration must win')
   })
 
-  test('keys are fetched once, and again for a new key id after the cooldown', async () => {
+  test('the keys of an issuer are fetched once, and for an unknown key id again after the cooldown', async () => {
     const rotating = await aProvider()
     await register(rotating)
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
@@ -169,7 +169,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(tenantId, 'acme')
   })
 
-  test('tokens of a failing issuer are rejected, and it gets at most two requests during the cooldown', async () => {
+  test('tokens of a failing issuer are rejected, and the issuer gets at most two requests during the cooldown', async () => {
     const discovery = '/realms/theirs/.well-known/openid-configuration'
     const certs = '/realms/theirs/certs'
     const misbehaviour: [what: string, answers: (issuer: string) => Record<string, unknown>][] = [
@@ -183,7 +183,7 @@ describe('tokens of an external issuer', () => {
       ['no keys', (issuer) => ({ [discovery]: { issuer } })],
       ['keys in a file', (issuer) => ({ [discovery]: { issuer, jwks_uri: 'file:///etc/passwd' } })],
       [
-        'keys that are none',
+        'a text instead of keys',
         (issuer) => ({ [discovery]: { issuer, jwks_uri: `${issuer}/certs` }, [certs]: { keys: 'x' } }),
       ],
       ['too much', (issuer) => ({ [discovery]: { issuer, jwks_uri: `${issuer}/certs`, more: 'x'.repeat(300_000) } })],
@@ -197,7 +197,7 @@ describe('tokens of an external issuer', () => {
     }
   })
 
-  test('an external user has grants from administrators and on resources it created', async () => {
+  test('an external user has the permissions that administrators grant, and permissions on resources that the user created', async () => {
     const token = await provider.token({ sub: 'u-2' })
     const id = `${issuerId}:u-2`
     assert.deepEqual((await waypost.bearer(token)(me)).body.permissions, [])
@@ -219,7 +219,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(answer.status, 403, answer.text)
   })
 
-  test('our own realms cannot be registered as external issuers', async () => {
+  test('realms of the platform cannot be registered as external issuers', async () => {
     for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
       const answer = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost' })
       assert.equal(answer.status, 400, issuer)
@@ -227,7 +227,7 @@ describe('tokens of an external issuer', () => {
     }
   })
 
-  test('tokens of a removed issuer are rejected at once', async () => {
+  test('tokens of a removed issuer are rejected immediately', async () => {
     const leaving = await aProvider()
     const id = await register(leaving)
     const token = await leaving.token()
@@ -236,7 +236,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await statusOf(token), 401)
   })
 
-  test('an issuer on a private address is not fetched unless the operator allows it', async () => {
+  test('the keys of an issuer on a private address are fetched only if the operator allows it', async () => {
     const { kit } = waypost
     const guarded = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
     const before = provider.requests.length
@@ -259,7 +259,7 @@ const claims: [claim: string | null, payload: Record<string, unknown>, roles: st
   ['__proto__.roles', {}, []],
 ]
 const kinds: [what: string, isAccess: boolean, claims: Record<string, unknown>, headerType?: string][] = [
-  ['the least that an access token has', true, {}],
+  ['an access token with the required claims only', true, {}],
   ['Keycloak', true, { typ: 'Bearer', azp: 'app', acr: '1', auth_time: 1, nonce: 'n' }],
   ['Keycloak, ID token', false, { typ: 'ID', azp: 'app' }],
   ['RFC 9068', true, { client_id: 'app', auth_time: 1, nonce: 'n' }, 'at+jwt'],

@@ -37,7 +37,7 @@ const resetAll = () => waypost.kit.db.sql`delete from identity.attempts`
 const guess = (username: string) => client.logIn(username, { password: 'wrong' })
 const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
 
-test('wrong passwords lock the account for one minute, then for two', async () => {
+test('wrong passwords lock the account for one minute, and further wrong passwords for two minutes', async () => {
   for (let i = 0; i < 2; i++) assert.equal((await guess(i % 2 ? 'Ada' : 'ada@example.org')).status, 400)
   const locked = await client.logIn('ada')
   assert.equal(locked.status, 429, locked.text)
@@ -60,7 +60,7 @@ test('concurrent guesses do not exceed the limit', async () => {
   assert.deepEqual(
     [count(names, 400), count(names, 429)],
     [2, 6],
-    'a name without a user must be treated in the same way',
+    'guesses for a username that does not exist must get the same responses',
   )
   await resetAll()
 })
@@ -88,7 +88,7 @@ const assertNoLockout = (answers: Reply[]) => {
   }
 }
 
-test('concurrent correct passwords cause no lockout, even if there are more than can be checked', async () => {
+test('concurrent correct passwords cause no lockout, even if more logins arrive than the platform can check', async () => {
   const toOne = await Promise.all(Array.from({ length: 20 }, () => client.logIn('ada')))
   assertNoLockout(toOne)
   assert.ok(count(toOne, 200) >= 2)
@@ -109,7 +109,7 @@ test('concurrent correct passwords cause no lockout, even if there are more than
   assert.equal((await client.logIn('user-7')).status, 200)
 })
 
-test('an attempt that could not be checked does not count', async () => {
+test('an attempt whose password could not be checked does not count as a failure', async () => {
   const passwords = { hash: async () => '', matches: () => Promise.reject(TooManyLogins()) }
   const { accounts } = createCore(waypost.kit, { passwords })
   const login = { username: 'ada', password, address: '192.0.2.1' }
@@ -117,7 +117,7 @@ test('an attempt that could not be checked does not count', async () => {
   assert.deepEqual(await counters(), noCounts)
 })
 
-test('slots reserved by a crashed node are free again after a minute', async () => {
+test('login slots that a crashed node reserved are free after a minute', async () => {
   const { lockout } = createCore(waypost.kit)
   const who = { account: 'user\nacme\nlost', address: '192.0.2.2' }
   for (let i = 0; i < 2; i++) assert.ok('recordFailure' in (await lockout.reserve(who)))
@@ -127,7 +127,7 @@ test('slots reserved by a crashed node are free again after a minute', async () 
   await resetAll()
 })
 
-test('wrong client secrets lock the client for further guesses, but never for its correct secret', async () => {
+test('wrong client secrets cause a lockout of further wrong secrets; the correct secret is always accepted', async () => {
   const wrong = () => client.token({ grant_type: 'client_credentials' }, basic(realm.backend, 'wrong'))
   assert.equal((await wrong()).status, 401)
   assert.equal((await client.serviceAccount()).status, 200)
@@ -138,7 +138,7 @@ test('wrong client secrets lock the client for further guesses, but never for it
   await resetAll()
 })
 
-test('an address that tries many users or clients is locked, and a rejected attempt does not count again', async () => {
+test('an address that guesses for many users or clients is locked out, and attempts during the lockout do not count', async () => {
   const unknown = (i: number) =>
     client.token({ grant_type: 'client_credentials', client_id: `c${i}`, client_secret: 'x' })
   const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => unknown(i)))
@@ -149,7 +149,7 @@ test('an address that tries many users or clients is locked, and a rejected atte
   assert.equal((await client.logIn('ada')).status, 200)
 })
 
-test('behind a proxy, forged X-Forwarded-For entries neither evade the lockout of an address nor lock another', async () => {
+test('behind a proxy, forged X-Forwarded-For entries do not avoid a lockout and do not lock out another address', async () => {
   const proxied = await openIdentity({
     environment: {
       WAYPOST_TRUST_PROXY: '127.0.0.0/8',
@@ -170,11 +170,11 @@ test('behind a proxy, forged X-Forwarded-For entries neither evade the lockout o
 
   const ofOneNetwork = []
   for (let i = 0; i < 4; i++) ofOneNetwork.push((await token('wrong', `2001:db8:1:2:${i}::1`)).status)
-  assert.deepEqual(ofOneNetwork, [401, 401, 401, 429], 'the addresses of a /64 must count as one')
+  assert.deepEqual(ofOneNetwork, [401, 401, 401, 429], 'all addresses of an IPv6 /64 must count as one address')
   assert.equal((await token(realm.secret, '2001:db8:1:3::1')).status, 200)
 })
 
-test('wrong passwords from one address lock the account there and nowhere else, until very many addresses guess', async () => {
+test('wrong passwords from one address lock the account for this address only; guesses from very many addresses lock it for all addresses', async () => {
   await resetAll()
   const { accounts } = createCore(waypost.kit)
   const logIn = (address: string, value = 'wrong') =>
@@ -188,7 +188,7 @@ test('wrong passwords from one address lock the account there and nowhere else, 
     'user' in ((await logIn('203.0.113.5', password)) as object),
     'the account must not be locked at another address',
   )
-  // Two guesses are allowed from one address, and fifty times as many from all addresses.
+  // One address may guess twice. All addresses together may guess fifty times as often.
   const guesses = Array.from({ length: fromAllAddresses * 2 - 2 }, (_, n) => `203.0.${n >> 1}.1`)
   for (let from = 0; from < guesses.length; from += 14)
     await Promise.all(guesses.slice(from, from + 14).map((at) => logIn(at)))

@@ -107,7 +107,7 @@ test('a user signs in with a browser, is signed in to the next application, and 
   assert.deepEqual([id.sid, id.nonce], [decodeJwt(tokens.body.access_token).sid, 'n1'])
   assert.equal((await client.userinfo(tokens.body.access_token)).status, 200)
 
-  // The session exists, so the next application needs no sign-in. It uses a loopback address and response mode query.
+  // The user has a session, so the next application needs no sign-in. This application uses a loopback address and response mode query.
   const again = pkce()
   const desktop = 'http://127.0.0.1:49152/cb'
   const known = await browser.go(client.authUrl(again.challenge, { response_mode: 'query', redirect_uri: desktop }))
@@ -181,7 +181,7 @@ test('without an id_token_hint the logout page asks for confirmation, without a 
   assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /login_required/)
 })
 
-test('sign-in and logout work by POST of a form too, as the standards require', async () => {
+test('sign-in and logout also accept POST of a form, as the standards require', async () => {
   const browser = aBrowser()
   const { searchParams: parameters } = new URL(client.authUrl(pkce().challenge))
   const posted = await browser.go(client.at('auth'), Object.fromEntries(parameters))
@@ -189,7 +189,7 @@ test('sign-in and logout work by POST of a form too, as the standards require', 
   const callback = await browser.signIn(posted.location, 'ada')
   assert.equal(callback.searchParams.get('state'), 's1')
   const known = await browser.go(client.at('auth'), { ...Object.fromEntries(parameters), prompt: 'none' })
-  assert.match((await browser.go(known.location)).location, /[?#&]code=/, 'the session must be known')
+  assert.match((await browser.go(known.location)).location, /[?#&]code=/, 'the platform must recognise the session of the browser')
   const twice = await browser.go(`${client.at('auth')}?state=s2`, Object.fromEntries(parameters))
   assert.match((await browser.go(twice.location)).location, /error=invalid_request/)
 
@@ -237,7 +237,7 @@ test('redirects are allowed only to the base URL, loopback and registered addres
   ]
   for (const uri of accepted) assert.equal((await ask(uri)).status, 303, uri)
   assert.equal((await aBrowser().go(client.authUrl(challenge, { client_id: 'nobody' }))).status, 400)
-  assert.match((await aBrowser().go(client.authUrl(''))).location, /error=invalid_request/, 'PKCE is required')
+  assert.match((await aBrowser().go(client.authUrl(''))).location, /error=invalid_request/, 'a request without PKCE must be rejected')
   const plain = await aBrowser().go(client.authUrl(challenge, { code_challenge_method: 'plain' }))
   assert.match(plain.location, /error=invalid_request/)
 })
@@ -259,7 +259,7 @@ test('an authorization request without a scope gets the default scopes, as in Ke
   }
 })
 
-test('a sign-in page of another browser, or an expired one, shows an error', async () => {
+test('a sign-in page that has expired, or that was opened in another browser, shows an error', async () => {
   const browser = aBrowser()
   const { location } = await browser.go(client.authUrl(pkce().challenge))
   const otherBrowser = await aBrowser().go(base + location, { username: 'ada', password })
@@ -267,7 +267,7 @@ test('a sign-in page of another browser, or an expired one, shows an error', asy
   assert.match(otherBrowser.text, /This sign-in has expired/)
 })
 
-test('CORS allows registered origins and no others', async () => {
+test('CORS allows only registered origins', async () => {
   const origins: [string, boolean][] = [
     [base, true],
     ['http://localhost:5173', true],
@@ -298,7 +298,7 @@ test('CORS allows registered origins and no others', async () => {
   assert.equal((await client.serviceAccount()).headers.get('access-control-allow-origin'), null)
 })
 
-test('with an https base URL with a path, links are https and cookies are secure and limited to the realm’s path', async () => {
+test('if the base URL has https and a path, links have https, and cookies are secure and limited to the path of the realm', async () => {
   const port = await freePort()
   const outside = 'https://iot.example/wp'
   const other = await openIdentity({ port, environment: { WAYPOST_BASE_URL: outside } })
@@ -329,7 +329,7 @@ test('with an https base URL with a path, links are https and cookies are secure
   }
 })
 
-test('the client of the console exists in every realm, redirects to the console only, and takes no passwords', async () => {
+test('every realm has a client for the console, which redirects only to the console and allows no password grant', async () => {
   const { challenge } = pkce()
   const ask = (redirect_uri: string) =>
     aBrowser().go(client.authUrl(challenge, { redirect_uri, client_id: 'waypost-console' }))

@@ -16,7 +16,7 @@ describe('commands of the operator', () => {
     return true
   }
 
-  test('commands of the operator add users, only with existing roles', async () => {
+  test('commands of the operator add users with existing roles, and reject unknown roles', async () => {
     const ada = { username: 'ada', password: 'correct horse', roles: ['tenant-admin'] }
     const added = await operator.addUser('acme', ada)
     const me = await waypost.bearer(await waypost.userToken('acme', 'ada'))('GET /iam/api/v1/me')

@@ -87,7 +87,7 @@ suite('a page of another origin', () => {
   })
 })
 
-test('an origin that only * allows gets no response to requests with cookies', async () => {
+test('if only the entry * allows an origin, the origin cannot send requests with cookies', async () => {
   const open = await waypost.addRealm('open', {
     frontendClient: { id: 'open-web', redirectUris: [], webOrigins: ['*'] },
   })

@@ -16,7 +16,7 @@ const refused: [string, RegExp][] = [
   ['half \ud800 pair here', /NUL/],
 ]
 for (const [password, problem] of refused)
-  test(`the password ${JSON.stringify(password.slice(0, 24))} is refused`, async () => {
+  test(`the password ${JSON.stringify(password.slice(0, 24))} is rejected`, async () => {
     assert.match((await openRule().problemOf(password, ada)) ?? '', problem)
   })
 
@@ -25,7 +25,7 @@ for (const password of ['correct horse battery', 'tr0ub4dor&3x', 'Zahnbürste-7'
     assert.equal(await openRule().problemOf(password, ada), undefined)
   })
 
-test('settings make passwords longer and allow common ones, but never allow fewer than 8 characters', async () => {
+test('settings can require longer passwords and allow common passwords, but cannot allow fewer than 8 characters', async () => {
   const long = openRule({ WAYPOST_PASSWORD_LENGTH: '14' })
   assert.match((await long.problemOf('correct horse', ada)) ?? '', /14 to 256/)
   assert.equal(await long.problemOf('correct horse!', ada), undefined)
@@ -35,6 +35,6 @@ test('settings make passwords longer and allow common ones, but never allow fewe
   assert.throws(() => openRule({ WAYPOST_PASSWORD_LENGTH: '7' }), /from 8 to 64/)
 })
 
-test('a short name may be part of a password', async () => {
+test('a password may contain a username of three characters', async () => {
   assert.equal(await openRule().problemOf('canada maple tree', { username: 'ada' }), undefined)
 })

@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 import { createPasswords } from './passwords.ts'
 import { hideSecrets } from './provider/realm-routes.ts'
 
-test('a password matches only its own hash, with composed or decomposed accents', async () => {
+test('a password matches only its own hash, whether its accents are composed or decomposed characters', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const hash = await passwords.hash('caf\u00e9')
   assert.match(hash, /^scrypt\$16384\$8\$5\$/)
@@ -14,7 +14,7 @@ test('a password matches only its own hash, with composed or decomposed accents'
   assert.notEqual(await passwords.hash('caf\u00e9'), hash)
 })
 
-test('checks beyond the queue limit are rejected at once, and the queued ones complete', async () => {
+test('password checks above the queue limit are rejected immediately, and queued checks complete', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const cheapHash = 'scrypt$1024$8$1$c2FsdA$AAAA'
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheapHash)))
@@ -32,7 +32,7 @@ test('a flood of checks of one tenant neither delays nor rejects a check of anot
     Array.from({ length: 200 }, () => passwords.matches('x', cheapHash, 'noisy').then(() => checked++)),
   )
   assert.equal(await passwords.matches('x', cheapHash, 'quiet'), false)
-  assert.ok(checked <= 8, `${checked} checks of the other tenant came first`)
+  assert.ok(checked <= 8, `${checked} checks of the flood ran before the check of the quiet tenant`)
   await flood
   assert.equal(checked, 2 + 64)
 })
@@ -48,7 +48,7 @@ test('a flood of checks from one address neither delays nor rejects a check of t
     passwords.matches('x', cheapHash, 'acme', address),
   )
   assert.deepEqual(await Promise.all(others), [false, false, false])
-  assert.ok(checked <= 12, `${checked} checks of the other address came first`)
+  assert.ok(checked <= 12, `${checked} checks of the flood ran before the check of the quiet address`)
   await flood
   assert.ok(checked >= 2 + 64 - 3, String(checked))
 })

@@ -63,7 +63,7 @@ test('a realm is reserved, built, rebuilt and deleted; a rebuild keeps its clien
   assert.deepEqual(
     role,
     { scopes: ['a:read'], platformScopes: [] },
-    'only the realm platform must have platform scopes',
+    'a role outside of the realm platform must have no platform scopes',
   )
 
   await kit.db.tx((sql) => identity.buildRealm(sql, { ...spec, accessTokenSeconds: 60, roles: [] }))
@@ -81,7 +81,7 @@ test('a realm is reserved, built, rebuilt and deleted; a rebuild keeps its clien
   await kit.db.tx((sql) => identity.setRealmStatus(sql, 'built', 'DELETED'))
 })
 
-test('users are created, found and deleted, and deleting one ends its logins at once', async () => {
+test('users are created, found and deleted, and the deletion of a user ends the logins of the user immediately', async () => {
   const { identity, kit } = waypost
   const realm = await waypost.addRealm('people')
   const ada = await waypost.addUser('people', 'ada')
@@ -103,7 +103,7 @@ test('users are created, found and deleted, and deleting one ends its logins at 
   assert.equal(await kit.db.tx((sql) => identity.deleteUser(sql, 'people', ada.id)), false)
 })
 
-test('ending the logins of a user ends the browser’s session', async () => {
+test('when the logins of a user are ended, the session of the browser is also ended', async () => {
   const realm = await waypost.addRealm('sessions')
   const ada = await waypost.addUser('sessions', 'ada')
   const browser = aBrowser()
@@ -173,7 +173,7 @@ test('the old client secret stays valid for an hour after a change', async () =>
   assert.equal(await waypost.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
 })
 
-test('a retired key is deleted once every token it signed has expired', async () => {
+test('a retired signing key is deleted when every token that it signed has expired', async () => {
   const realm = await waypost.addRealm('retired')
   const certs = async () => (await call(clientOf(realm).at('certs'))).body.keys.length
   assert.equal(await certs(), 1)
@@ -188,7 +188,7 @@ test('a retired key is deleted once every token it signed has expired', async ()
   assert.equal(await certs(), 1)
 })
 
-test('a refresh that fails half way is rolled back and the login continues', async () => {
+test('a token refresh that fails in the middle is rolled back, and the login stays valid', async () => {
   const realm = await waypost.addRealm('half')
   await waypost.addUser('half', 'ada')
   const login = (await clientOf(realm).logIn('ada')).body
@@ -209,7 +209,7 @@ test('changes reach another node within a second', async () => {
   const second = await openIdentity({ connection, environment: sameAddress, port })
   const realm = await waypost.addRealm('shared')
   await waypost.addUser('shared', 'ada')
-  // Both nodes need the realm's first key at the same time; only one creates it.
+  // Both nodes need the first key of the realm at the same time, and only one node creates it.
   const there = clientOf({ ...realm, url: `http://127.0.0.1:${port}/auth/realms/shared` })
   const here = clientOf(realm)
   const [a, b] = await Promise.all([here.serviceAccount(), there.serviceAccount()])

@@ -16,7 +16,7 @@ test('a scope is stored in its canonical spelling', () => {
   for (const [given, kept] of spellings) assert.deepEqual(canonicalScopes([given, kept]), [kept], given)
 })
 
-test('a subject with one spelling of a scope has the other too', () => {
+test('a subject that has a scope in one spelling also has it in the other spelling', () => {
   const both = ['platform:tenant:idp-roles-scopes-mappings:read', 'platform:tenant:role-scope-mapping:read']
   for (const one of [...both, 'kaa:tenant:role-scope-mapping:read'])
     assert.deepEqual([...heldScopes([one])].sort(), both, one)

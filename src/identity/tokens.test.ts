@@ -55,7 +55,7 @@ test('a service account gets a token with form fields and with HTTP Basic', asyn
   }
 })
 
-test('a password grant returns the six fields that existing clients require, also with a superfluous secret', async () => {
+test('a password grant returns the six fields that existing clients require, even if a public client sends a secret', async () => {
   const form = { grant_type: 'password', username: 'ada', password }
   for (const answer of [
     await client.logIn('ada'),
@@ -75,7 +75,7 @@ test('a password grant returns the six fields that existing clients require, als
       'token_type',
     ])
     assert.equal(answer.body.refresh_expires_in, 1800)
-    // biome-ignore lint/suspicious/noExplicitAny: claims of every shape
+    // biome-ignore lint/suspicious/noExplicitAny: tests read claims of every shape
     const claims = decodeJwt(answer.body.access_token) as any
     assert.equal(claims.sub, ada.id)
     assert.equal(claims.preferred_username, 'ada')
@@ -173,7 +173,7 @@ test('errors have RFC 6749 bodies and the statuses that clients expect', async (
   assert.deepEqual([nothing.status, nothing.body.error], [404, 'not_found'])
 })
 
-test('refresh tokens rotate, and reuse ends only the family of the token', async () => {
+test('each refresh returns a new refresh token, and the reuse of an old token ends only its own login', async () => {
   const first = (await client.logIn('ada', { scope: 'openid' })).body
   const other = (await client.logIn('ada')).body
   const second = await client.refresh(first.refresh_token, { client_secret: 'needless' })
@@ -199,7 +199,7 @@ test('refresh tokens rotate, and reuse ends only the family of the token', async
   assert.equal((await client.refresh(other.refresh_token)).status, 200)
 })
 
-test('of eight concurrent uses of a refresh token at most one succeeds, and its family ends', async () => {
+test('of eight concurrent uses of a refresh token at most one succeeds, and the login ends', async () => {
   const first = (await client.logIn('ada')).body
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.refresh(first.refresh_token)))
   const won = answers.filter(({ status }) => status === 200)
@@ -224,7 +224,7 @@ test('old and new refresh tokens of a login that are used at the same moment cau
   }
 })
 
-test('revoking an access token keeps the login, revoking a refresh token ends it', async () => {
+test('the revocation of an access token keeps the login, and the revocation of a refresh token ends the login', async () => {
   const login = (await client.logIn('ada')).body
   assert.equal((await client.introspect(login.access_token)).body.active, true)
   assert.equal((await client.post('revoke', { token: login.access_token, client_id: realm.frontend })).status, 200)
@@ -314,7 +314,7 @@ test('an access token reads the profile of its user at the path account, as load
   assert.match(page.headers.get('content-type')!, /^text\/html/)
 })
 
-test('the response to a revocation is an empty JSON object, because simple-oauth2 accepts no other type than JSON', async () => {
+test('the response to a revocation is an empty JSON object, because simple-oauth2 accepts only JSON', async () => {
   const { backend, secret } = realm
   const form = new URLSearchParams({ token: 'nonsense' })
   const answer = await call(client.at('revoke'), { method: 'POST', body: form, headers: basic(backend, secret) })

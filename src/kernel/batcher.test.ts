@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBatcher } from './batcher.ts'
 
-test('calls that arrive during a batch form the next one, and an error rejects only the calls of its batch', async () => {
+test('calls that arrive while a batch runs form the next batch, and the error of a batch rejects only the calls of this batch', async () => {
   const batches: number[][] = []
   const request = createBatcher<number, string>(async (numbers) => {
     batches.push(numbers)
@@ -19,7 +19,7 @@ test('calls that arrive during a batch form the next one, and an error rejects o
   assert.equal(await request(5), 'result 5')
 })
 
-test('the next batch starts after the interval, or at once if it is full', async () => {
+test('the next batch starts after the interval, or immediately if it is full', async () => {
   const batches: number[][] = []
   const request = createBatcher<number, number>(
     async (numbers) => {

@@ -62,7 +62,7 @@ test('every node receives an event of any size, and one node handles it', async 
   await eventually(() => assert.equal(two.received.at(-1), 'end'))
   assert.deepEqual(one.received.slice(-many.length), many)
   assert.deepEqual(two.received.slice(-many.length), many)
-  assert.equal(two.resets(), before, 'no node must reset its caches')
+  assert.equal(two.resets(), before, 'the node must not reset its caches')
 })
 
 test('a transaction that publishes stores one signal, which is sent once after the commit', async (t) => {
@@ -78,13 +78,13 @@ test('a transaction that publishes stores one signal, which is sent once after t
   })
   assert.equal(storedSignals, 1)
   await eventually(() => assert.deepEqual(two.received, ['first']))
-  // If the transaction itself sent a NOTIFY, there would be an additional notification.
+  // If the transaction sent a NOTIFY, this list would contain a further notification.
   await one.publish('second')
   await eventually(() => assert.deepEqual(two.received, ['first', 'second']))
   assert.equal(notifications.length, 2)
 })
 
-test('a node that lost its database connection resets, because it may have missed events', async (t) => {
+test('a node that has lost its database connection gets a reset, because it may have missed events', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aListeningNode(connection)
   await node.db.sql`

@@ -77,7 +77,7 @@ test('a failing event handler delays only its own key and is retried', async () 
   await eventually(() => assert.deepEqual(got, ['good1', 'bad1', 'bad2']), { withinMs: 15_000 })
 })
 
-test('delivered waits for the handlers of the committed events of a key, but not for other keys or a handler that fails', async () => {
+test('`delivered` waits until the handlers have processed the committed events of a key; it does not wait for other keys or failing handlers', async () => {
   const got: string[] = []
   const { kit } = await openTestPlatform({
     services: [
@@ -138,7 +138,7 @@ test('a subscriber is called after the commit and before the transaction returns
   assert.deepEqual(received, [7])
 })
 
-test('publishAll delivers each event to all subscribers in order, with the commit or not at all', async () => {
+test('publishAll delivers each event to all subscribers in order after the commit, and no event after a rollback', async () => {
   const received: number[] = []
   const reacted: Record<string, Said[]> = { one: [], two: [] }
   const { kit } = await openTestPlatform({
@@ -189,18 +189,18 @@ test('splitForEvents splits a list into parts of limited size and keeps the orde
   assert.deepEqual(
     [...splitForEvents(['x'.repeat(7000), 'y'])].map(({ length }) => length),
     [1, 1],
-    'a single item is not split',
+    'an item that is larger than a part must not be split',
   )
   const changes = ids.map((id) => ({ id, at: new Date(0) }))
   assert.deepEqual(
     [...splitForEvents(changes, ({ id }) => id)].map((part) => part.map(({ id }) => id)),
     parts,
-    'only the part of an item that is in the event must count',
+    'the size must count only the part of an item that the event contains',
   )
   assert.deepEqual([...splitForEvents([])], [])
 })
 
-test('a recorder stores the events that it wants in the transaction of the publisher', async () => {
+test('a recorder stores the events that it selects in the transaction of the publisher', async () => {
   const { kit } = await openTestPlatform({ services: [aService(() => {})] })
   const { bus, db } = kit
   const recorded: string[] = []

@@ -25,13 +25,13 @@ suite('a cache', () => {
       const slow = Promise.withResolvers<string>()
       let loads = 0
       const early = cache.read('a', () =>
-        ++loads === 1 ? slow.promise : assert.fail('this read must use the load of the second read'),
+        ++loads === 1 ? slow.promise : assert.fail('this read must share the load of the second read'),
       )
       cache[forget]('a')
       const late = Promise.withResolvers<string>()
       const second = cache.read('a', () => late.promise)
       slow.resolve('old')
-      const joined = cache.read('a', async () => assert.fail('a read is under way already'))
+      const joined = cache.read('a', async () => assert.fail('this read must share the load that is in progress'))
       late.resolve('new')
       assert.deepEqual([await early, await second, await joined], ['new', 'new', 'new'])
       assert.equal(await cache.read('a', async () => assert.fail('the value must be cached')), 'new')
@@ -72,7 +72,7 @@ suite('a cache', () => {
     assert.equal(cache.get('a'), 'load 2')
   })
 
-  test('a cache counts entries if no sizes are given, and reports every value that is removed', () => {
+  test('a cache without a function for sizes counts entries, and a cache reports every value that it removes', () => {
     const left: string[] = []
     const cache = createCache<string>({ max: 2, onDrop: (value) => left.push(value) })
     for (const key of ['a', 'b', 'c']) cache.set(key, key)
@@ -84,7 +84,7 @@ suite('a cache', () => {
     assert.deepEqual(left, ['a', 'b', 'c', 'b again'])
   })
 
-  test('a cache drops a group, or the matching entries of a group, and keeps the others', async () => {
+  test('a cache drops all entries of a group, or the matching entries of a group, and keeps all other entries', async () => {
     const cache = createCache<{ tenantId: string; name: string }>({ max: 10, groupOf: ({ tenantId }) => tenantId })
     const put = (tenantId: string, name: string) => cache.set(tenantId + name, { tenantId, name })
     for (const [tenantId, name] of ['ta', 'tb', 'ua'].map((text) => text.split('') as [string, string]))
@@ -105,7 +105,7 @@ suite('a cache', () => {
     assert.deepEqual([namesOf('t'), cache.size], [['new'], 2])
   })
 
-  test('a cache does not repeat a load of one group when another is dropped', async () => {
+  test('when a group is dropped, a cache does not repeat the loads of other groups', async () => {
     const cache = createCache<{ tenantId: string; id: number }>({ max: 10, groupOf: ({ tenantId }) => tenantId })
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const loads: Record<string, number> = {}
@@ -126,7 +126,7 @@ suite('a cache', () => {
     assert.throws(() => createCache<string>({ max: 1 }).dropGroup('t'), /has no groups/)
   })
 
-  test('a cache loads an expired value again, once for all readers', async () => {
+  test('when a value has expired, a cache loads it again once for all readers', async () => {
     let now = 0
     let loads = 0
     const cache = createCache<{ until: number }>({ max: 10, isExpired: ({ until }) => until <= now })
@@ -170,7 +170,7 @@ suite('a cache', () => {
 const Changed = { name: 'test.changed' } as EventType<{ key: string }>
 const Removed = { name: 'test.removed' } as EventType<{ keys: string[] }>
 
-test('work runs once for concurrent callers, and again for later ones', async () => {
+test('concurrent callers share one run of the work, and later callers start a new run', async () => {
   const once = createSingleFlight<number>()
   let runs = 0
   const first = Promise.withResolvers<void>()

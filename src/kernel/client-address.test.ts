@@ -34,7 +34,7 @@ suite('with a number of proxies', () => {
     ['1', '::FFFF:c000:0201', '192.0.2.1'],
     ['1', '[::ffff:192.0.2.1]:80', '192.0.2.1'],
     ['1', 'fe80::1%eth0', 'fe80::1'],
-    // An entry that is not an address is ignored. The proxy that sent it then counts as the client.
+    // An entry that is not an address is ignored, and the address of the client is then the address of the proxy that sent the entry.
     ['1', 'unknown', '10.0.0.1'],
     ['1', '192.0.2.1, unknown', '10.0.0.1'],
     ['1', '192.0.2.1,', '10.0.0.1'],
@@ -68,7 +68,7 @@ suite('with the networks of the proxies', () => {
     test(`a request from ${peer} with the header ${forwarded} has the address ${address}`, () =>
       assert.equal(clientAddress(from(peer, forwarded), isProxy), address))
 
-  test('at most sixteen proxies of a long chain are followed', () => {
+  test('of a long chain of trusted proxies, at most sixteen entries are read', () => {
     const chain = Array.from({ length: 1000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join(', ')
     assert.equal(clientAddress(from('10.1.2.3', chain), isProxy), '10.0.3.216')
   })
@@ -79,7 +79,7 @@ test('without a trusted proxy the header is ignored', () => {
   assert.equal(reading('off'), noProxy)
 })
 
-test('entries that the client itself writes never change its address', () => {
+test('forged entries of the client never change its address', () => {
   const entry = fc.oneof(
     fc.ipV4(),
     fc.ipV6(),
@@ -88,7 +88,7 @@ test('entries that the client itself writes never change its address', () => {
   )
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 30 }), (forged) => {
-      // The proxy has appended the address that it saw.
+      // The proxy has appended the address from which the client connected.
       const forwarded = [...forged, '198.51.100.1'].join(',')
       for (const trust of ['1', '10.0.0.0/8'])
         assert.equal(clientAddress(from('10.0.0.1', forwarded), reading(trust)), '198.51.100.1')

@@ -28,7 +28,7 @@ suite('a concurrency limit', () => {
     assert.deepEqual(started, ['c', 'a'])
   })
 
-  test('a concurrency limit limits how many tasks wait, and for how long', async () => {
+  test('a concurrency limit limits the number of waiting tasks and the time for which they wait', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1, waitMs: 20 })
     const inside = aDeferred()
     const first = limit.run('a', () => inside.promise)
@@ -51,7 +51,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing)
   })
 
-  test('a concurrency limit leaves capacity for the other callers of a tenant, and counts callers of each tenant separately', async () => {
+  test('a concurrency limit leaves capacity for other callers of the same tenant, and counts the callers of each tenant separately', async () => {
     const limit = createConcurrencyLimit({ perTenant: 3, perCaller: 2, waitingPerTenant: 5, waitMs: Infinity })
     const leaving = await Promise.all([limit.enter('a', 'greedy'), limit.enter('a', 'greedy')])
     let third = false
@@ -68,7 +68,7 @@ suite('a concurrency limit', () => {
     await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
   })
 
-  test('a concurrency limit drops waiting work only if its caller disconnects', async () => {
+  test('a concurrency limit drops waiting work if its caller disconnects, and not for other reasons', async () => {
     const limit = createConcurrencyLimit({ total: 1, waitMs: Infinity })
     const leave = await limit.enter('a')
     const [gone, stopping] = [new AbortController(), new AbortController()]
@@ -117,7 +117,7 @@ suite('a concurrency limit', () => {
     assert.equal(limit.waiting, 0)
   })
 
-  test('a concurrency limit never exceeds a limit and never forgets a task, in whatever order work ends', async () => {
+  test('a concurrency limit is never exceeded and runs every task, in whatever order tasks end', async () => {
     const random = seededInteger(7)
     const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()
@@ -144,14 +144,14 @@ suite('a concurrency limit', () => {
   })
 })
 
-test('a semaphore runs its maximum at once, and the others in order', async () => {
+test('a semaphore runs at most its maximum of tasks at the same time, and starts the waiting tasks in order', async () => {
   const run = createSemaphore(2)
   const [started, ending]: [number[], (() => void)[]] = [[], []]
   const all = Array.from({ length: 4 }, (_, n) =>
     run(async () => {
       started.push(n)
       await new Promise<void>((resolve) => ending.push(resolve))
-      if (n === 1) throw new Error('it went wrong')
+      if (n === 1) throw new Error('the task failed')
       return n
     }),
   )
@@ -167,6 +167,6 @@ test('a semaphore runs its maximum at once, and the others in order', async () =
   ending[3]!()
   assert.deepEqual(
     (await settled).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message)),
-    [0, 'it went wrong', 2, 3],
+    [0, 'the task failed', 2, 3],
   )
 })

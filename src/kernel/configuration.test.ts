@@ -66,7 +66,7 @@ suite('a stored configuration', () => {
       [{ list: [{ path: 'a' }, { path: 'a' }] }, { on: true, list: [{ path: 'a' }] }, 'list.1.path'],
     ] as const) {
       assert.deepEqual(read(stored).config, config, JSON.stringify(stored))
-      assert.ok(pathsOf(stored).includes(path), `${pathsOf(stored)} lacks ${path}`)
+      assert.ok(pathsOf(stored).includes(path), `the problems must include ${path}: ${pathsOf(stored)}`)
     }
   })
 

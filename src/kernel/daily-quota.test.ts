@@ -47,7 +47,7 @@ test('a tenant may store its quota, then gets 429 until midnight in UTC, and oth
   assert.equal(isExceeded(node, 'a'), false)
 })
 
-test('nodes share the quota, and exceed it by about a hundredth each at most', async () => {
+test('nodes share the quota, and each node exceeds it by at most about a hundredth', async () => {
   const nodes = [aNode(1_000_000), aNode(1_000_000), aNode(1_000_000)]
   let stored = 0
   for (let round = 0; round < 10_000; round++) {
@@ -55,13 +55,13 @@ test('nodes share the quota, and exceed it by about a hundredth each at most', a
     if (isExceeded(node, 'shared')) break
     node.quota.requireSamples('shared', kilobyte)
     stored += kilobyte
-    // Writes start in the background, as they do for real messages, which arrive from sockets.
+    // The test awaits a timer, so that writes start in the background as for real messages from sockets.
     await new Promise((done) => setImmediate(done))
     if (round % 10 === 0) await node.quota.flush()
   }
   assert.ok(stored >= 1_000_000 && stored <= 1_060_000, String(stored))
   await Promise.all(nodes.map(({ quota }) => quota.flush()))
-  // A node reads the usage of the other nodes when it writes its own usage. A refused message triggers such a write too.
+  // A node reads the usage of the other nodes when it writes its own usage. A rejected message also triggers such a write.
   for (const node of nodes) {
     if (!isExceeded(node, 'shared')) node.quota.requireSamples('shared', 1)
     await node.quota.flush()
@@ -78,7 +78,7 @@ test('after its first write, a restarted node knows the usage of the present day
   await eventually(() => assert.equal(isExceeded(after, 'restarted'), true))
 })
 
-test('a larger quota in the package applies within seconds; with 0 in the package the quota of the setting applies; with 0 in both nothing is refused', async () => {
+test('a larger quota in the package applies within seconds; with 0 in the package the setting applies; with 0 in both no message is rejected', async () => {
   const node = aNode(kilobyte)
   const ofPackage = { bytesPerDay: 0, requestsPerSecond: 0 }
   node.limits.setSource(async (tenantIds) => new Map(tenantIds.map((tenantId) => [tenantId, ofPackage])))

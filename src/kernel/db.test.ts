@@ -24,7 +24,7 @@ async function aDb(connection?: ConnectionOptions) {
   return db
 }
 
-test('column names are translated, keys in JSON values are not', async () => {
+test('names of columns are translated to camelCase, and keys in JSON values are not', async () => {
   const db = await aDb()
   const [row] = await db.sql`select id, user_data, some_text from t where id = 1`
   assert.deepEqual(row, { id: 1, userData: { snake_case: 1, camelCase: 2 }, someText: null })
@@ -34,7 +34,7 @@ test('column names are translated, keys in JSON values are not', async () => {
   await db.close()
 })
 
-test('a transaction whose work waits for no answer commits all of its statements or none', async () => {
+test('a transaction whose work awaits no statement commits all of its statements or none', async () => {
   const db = await aDb()
   const rowsOfCopy = (ids: number[]) => Buffer.from(ids.map((id) => `${id}\n`).join(''))
   const write = (ids: number[]) =>
@@ -59,7 +59,7 @@ test('a transaction whose work waits for no answer commits all of its statements
   await assert.rejects(write([30, 'x' as never]), { code: '22P02' })
   const [{ count } = {}] = await db.sql`select count(*) as count from t`
   assert.equal(count, 5, 'a failed transaction must store nothing')
-  // SET LOCAL has no effect outside of a transaction block, so `tx` starts one with BEGIN.
+  // SET LOCAL has an effect only in a transaction block, so this statement shows that `tx` has sent BEGIN.
   await db
     .tx(async (sql) => {
       sql`set local statement_timeout to 50`.execute()
@@ -70,7 +70,7 @@ test('a transaction whose work waits for no answer commits all of its statements
   await db.close()
 })
 
-test('with plans: once, a statement is planned once whatever its values are', async () => {
+test('with the option `plans: once`, a statement is planned once for all values', async () => {
   const db = await aDb()
   const plans = async (database: typeof db) => {
     const [row] = await database.sql`select id from t where id = ${1}`
@@ -99,11 +99,11 @@ test('after a deadlock the transaction that was rolled back runs again', async (
       await sql`update t set some_text = 'two' where id = ${second}`
     })
   await Promise.all([swap(1, 2), swap(2, 1)])
-  assert.ok(holding >= 3, 'one of the transactions must run again')
+  assert.ok(holding >= 3, 'PostgreSQL must roll back one transaction, which must run again')
   await db.close()
 })
 
-test('a transaction whose work throws a conflict is rolled back and runs again, three times at most', async () => {
+test('a transaction whose work throws a conflict is rolled back and runs again, at most three times', async () => {
   const db = await aDb()
   let attempts = 0
   const insert = (failures: number) =>
@@ -137,7 +137,7 @@ test('effects run after a commit and never after a rollback', async () => {
   await db.close()
 })
 
-test('a partial match takes the given text literally', async () => {
+test('a search for a part of a text treats wildcards in the searched text as ordinary characters', async () => {
   const db = await aDb()
   for (const [text, part, found] of [
     ['100%', '0%', true],
@@ -158,8 +158,8 @@ test('acknowledged rows are stored, however many statements wait on a connection
   let acknowledged = 0
   for (let round = 0; round < 20; round++) {
     const work: Promise<unknown>[] = []
-    // The driver sends up to a hundred statements at once on a connection. In one of these rounds, the transaction is the hundredth
-    // statement.
+    // The driver sends up to a hundred statements on a connection without waiting. In one of these rounds, the transaction is the
+    // hundredth statement.
     for (let n = 0; n < 190 + (round % 20); n++) work.push(db.sql`select 1`.execute())
     const insert = () => void acknowledged++
     work.push(db.tx((sql) => sql`insert into written values (1)`).then(insert))
@@ -171,7 +171,7 @@ test('acknowledged rows are stored, however many statements wait on a connection
   await db.close()
 })
 
-test('a copy that a transaction does not wait for is committed with it, and its failure is that of the commit', async () => {
+test('a copy that the work does not await is committed with its transaction, and if the copy fails, the commit fails with its error', async () => {
   const db = await aDb()
   const { sql } = db
   await sql`create table copied (id integer primary key)`
@@ -231,7 +231,7 @@ suite('a copy outside of a transaction', () => {
     await db.close()
   })
 
-  test('a copy to the client returns rows of any size, and an error leaves the connection usable', async () => {
+  test('a copy to the client returns rows of any size, and the connection is usable after an error', async () => {
     const db = await aDb()
     const read = (rows: string) => db.copyOut(`select set_config('enable_sort', 'off', true); copy (${rows}) to stdout`)
     assert.equal(Buffer.concat(await read('select n from generate_series(1, 3) n')).toString(), '1\n2\n3\n')
@@ -279,7 +279,7 @@ suite('a copy outside of a transaction', () => {
     await db.close()
   })
 
-  test('a copy outside of a transaction fails if its connection breaks, and the next one gets another connection', async () => {
+  test('a copy outside of a transaction fails if its connection breaks, and the next copy gets a new connection', async () => {
     const db = await aDb()
     const victims = `pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and pid <> pg_backend_pid()`
     const broken = db.copyIn(`select pg_sleep(20); ${copy}`, () => lines(10, 5))
@@ -310,7 +310,7 @@ suite('a connection that breaks inside a transaction', () => {
       const { savepoint } = sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }
       await savepoint((inner) => Promise.all([inner`select pg_sleep(5)`, sleep(20).then(cut)]))
     },
-    'while another part of the transaction goes on': async (sql: Sql, cut: () => Promise<void>) => {
+    'while another part of the transaction continues': async (sql: Sql, cut: () => Promise<void>) => {
       const laterInsert = sleep(100).then(() => sql`insert into t (id) values (77)`)
       await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut), laterInsert.catch(() => {})])
     },
@@ -382,14 +382,14 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
     await db.tx(async (sql) => {
       await sql`set local synchronous_commit = off`
       const undisturbedMs = startUndisturbedTime()
-      // The copy needs two writes without an answer between them, and the second write is small.
+      // The copy needs two writes, between which the server sends nothing, and the second write is small.
       const copy = copyIn(sql.unsafe('copy t (id) from stdin'), async () => Buffer.from(`${100 + time}\n`))
       await copy
       took.push(undisturbedMs())
     })
   await db.close()
   listener.close()
-  // Nagle's algorithm would delay each copy by 40 ms. Other load on the machine may delay some of them.
+  // Nagle's algorithm would delay each copy by 40 ms. Other programs of the machine may delay some of the copies.
   took.sort((a, b) => a - b)
   assert.ok(took[2]! < 35, `${took}`)
 })

@@ -20,7 +20,7 @@ const nothing = sendTo(
 
 type Report = Parameters<DeviceConfigurations['applied']>[1]
 
-/** Creates configurations by name. Each `configId` that begins with `c` is known. */
+/** Creates a fake of the configurations service. It knows each `configId` that begins with `c`. */
 function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
   const reports: Report[] = []
   const requestedNames: (string | undefined)[] = []
@@ -55,19 +55,19 @@ const night = { configId: 'c2', config: [1, null] }
 const full = (configuration: object) => ({ ...configuration, statusCode: 200, reasonPhrase: 'ok' })
 
 suite('a request for a configuration', () => {
-  test('a request for a configuration is answered with it, with or without a request id', async () => {
+  test('a request for a configuration gets the configuration, with or without a request id', async () => {
     const { send } = aDevice({ default: c1 })
     for (const payload of ['', {}, { configId: null }, { configId: 'old' }, { configId: '', observe: null, more: 1 }])
       assert.deepEqual(await send('/config/json', payload), { payload: full(c1), always: true })
     assert.deepEqual(await send('/config/json', '', { requestId: 0 }), { payload: full(c1), always: true })
   })
 
-  test('a request for a configuration is answered with exactly {} when the device has it', async () => {
+  test('a request for a configuration gets exactly {} if the device already has the configuration', async () => {
     const { send } = aDevice({ default: c1 })
     assert.deepEqual(await send('/config/json', { configId: 'c1' }), { payload: {}, always: true })
   })
 
-  test('a request for a configuration may name the configuration, including the default one', async () => {
+  test('a request for a configuration may name the configuration, even the default configuration', async () => {
     const { send, requestedNames } = aDevice({ default: c1, night })
     assert.deepEqual((await send('/config/json/night'))?.payload, full(night))
     assert.deepEqual((await send('/config/json/default'))?.payload, full(c1))
@@ -75,7 +75,7 @@ suite('a request for a configuration', () => {
     assert.deepEqual(requestedNames, ['night', undefined, 'none'])
   })
 
-  test('a request for a configuration is answered with an empty configuration if there is none', async () => {
+  test('a request for a configuration gets an empty configuration if none exists', async () => {
     const none = { payload: full({ configId: '', config: null }), always: true }
     assert.deepEqual(await aDevice().send('/config/json', { configId: 'c1' }), none)
     assert.deepEqual(await aDevice().send('/config/json', { configId: '' }), none)
@@ -84,7 +84,7 @@ suite('a request for a configuration', () => {
 })
 
 suite('a report', () => {
-  test('a report is recorded, counts as applied unless it has another status, and is answered with an empty payload', async () => {
+  test('a report is recorded and gets an empty response; without a status it counts as applied', async () => {
     const { send, reports } = aDevice({ default: c1 })
     assert.deepEqual(await send('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
     assert.deepEqual(await send('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
@@ -199,7 +199,7 @@ suite('pushes', () => {
 
   test('pushes can be turned off and on by name', async () => {
     const { send, observed } = aDevice({ default: c1, night })
-    // The request that stops the pushes is answered as well.
+    // The request that stops the pushes also gets a response.
     assert.deepEqual((await send('/config/json', { observe: false }))?.payload, full(c1))
     await send('/config/json/night', { observe: true })
     await send('/config/json', { configId: 'c1' })

@@ -100,7 +100,7 @@ suite('a JSON payload', () => {
     assert.equal(await reading(text, jsonPayload(AnyJson(), { bytesMax: 65 * 1024 })), JSON.parse(text))
   })
 
-  test('a JSON payload may be missing if a value for that is declared', async () => {
+  test('a JSON payload may be missing if the resource declares a value for a missing payload', async () => {
     const readPayload = jsonPayload(JsonObject(), { empty: () => ({}) })
     assert.deepEqual(await reading('', readPayload), {})
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDictionary } from './dictionary.ts'
 
-test('a dictionary has the entries that were set and not deleted, in order, whatever their keys are', () => {
+test('a dictionary accepts any key, and contains the entries that were set and not deleted, in order', () => {
   const dictionary = createDictionary<number>()
   const keys = ['b', 'a', '__proto__', 'constructor', '']
   for (const [index, key] of keys.entries()) {

@@ -37,7 +37,7 @@ test('a missing directory is created with access for its owner only', () => {
   lock.release()
 })
 
-test('a second lock is refused with the pid of the holder, and granted after the release', () => {
+test('a second lock fails with an error that names the pid of the holder, and succeeds after the release', () => {
   const directory = join(root, 'second')
   const lock = lockDirectory(directory)
   assert.throws(() => lockDirectory(directory), {
@@ -45,14 +45,14 @@ test('a second lock is refused with the pid of the holder, and granted after the
       `The data directory ${directory} is in use by another Waypost process (pid ${process.pid}). ` +
       'Stop that process first, or choose another directory.',
   })
-  assert.equal(lockInOtherProcess(directory), 'refused', 'the rejected attempt must not release the first lock')
+  assert.equal(lockInOtherProcess(directory), 'refused', 'the failed attempt must not release the first lock')
   lock.release()
   lock.release()
   assert.equal(lockInOtherProcess(directory), 'locked')
   lockDirectory(directory).release()
 })
 
-test('a lock survives garbage collection although no variable refers to it', () => {
+test('a lock to which no variable refers is not released by garbage collection', () => {
   const directory = join(root, 'collected')
   const options = ['--expose-gc', ...script(directory, 'gc(); gc(); setInterval(() => gc(), 5); console.log("held")')]
   const holder = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -21,7 +21,7 @@ afterAllTests(() => {
   execFileSync('umount', ['-l', directory])
   rmSync(directory, { recursive: true, force: true })
 })
-// The disk of the database is larger, so the limit only concerns this directory.
+// The database is on another, larger disk, so only the data directory is short of space.
 const platform = await openInProcessPlatform({
   WAYPOST_DATA: directory,
   WAYPOST_LOG_LEVEL: 'fatal',
@@ -39,7 +39,7 @@ const free = async () => {
   await eventually(() => assert.equal(waypost.kit.diskSpace.isLow, false))
 }
 
-test('without free space, changes are answered with 507 and messages with 503, while reading, logins and deletions work; changes work again once space is free', async () => {
+test('without free space, changes are answered with 507 and messages with 503, while reading, logins and deletions work; changes work again when space is free', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const extra = await anEndpoint(version)

@@ -10,11 +10,11 @@ const connection = await freshDatabase()
 const db = createDb(connection, { max: 2 })
 afterAllTests(() => db.close())
 const { sql } = db
-/** These connections play the part of another process, because a transaction must not open a second one on the same pool. */
+/** Connections of a separate pool, because code inside a transaction cannot open a second transaction on the same pool. */
 const other = createDb(connection, { max: 2 })
 afterAllTests(() => other.close())
 
-/** Inserts rows and sends the counts of changed rows immediately. Otherwise a connection sends them a second later. */
+/** Inserts rows and makes the connection report the counts of changed rows immediately, instead of a second later. */
 const insertRows = (table: string, from: number, to: number) =>
   db.tx(async (tx) => {
     await tx.unsafe(`insert into ${table} select n from generate_series(${from}, ${to}) as n`)
@@ -48,7 +48,7 @@ test('a table that another session has locked is skipped', async () => {
   assert.equal(await statisticsOf('locked'), -1)
 })
 
-test('a busy node analyzes by itself, and a stop ends the pause', async () => {
+test('a busy node analyzes tables without a call of the test, and a stop does not wait for the end of the pause', async () => {
   const statistics = createEarlyStatistics({ db, log: await createLog({ level: 'silent', format: 'json' }) })
   statistics.start()
   await sql`create table busy (n integer)`

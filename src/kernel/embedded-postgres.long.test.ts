@@ -33,7 +33,7 @@ const isRoot = process.getuid?.() === 0
 const here = dirname(fileURLToPath(import.meta.url))
 const nobody = { uid: 65534, gid: 65534 }
 
-// mkdtemp creates this directory with mode 0700. If the test runs as root, the server's account cannot reach it by any path.
+// mkdtemp creates this directory with mode 0700. If the test runs as root, the account of the server has no access to it.
 const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
 const directory = join(root, 'my däta', 'postgres')
 const children: ChildProcess[] = []
@@ -113,7 +113,7 @@ test('a start in an empty directory creates a database, which keeps its data aft
   await second.stop()
 })
 
-test('the server requires the password, also from a superuser on the same machine', async () => {
+test('the server requires the password, even from a superuser on the same machine', async () => {
   const server = await start()
   for (const connection of [server.connection, server.administration])
     for (const password of ['', 'wrong']) {
@@ -159,8 +159,8 @@ test('the platform connects as a role that owns its database but has no access t
 })
 
 /**
- * Creates a directory in the state that an older version of Waypost, which connected as superuser, left behind. The database has one object
- * of each kind.
+ * Creates a data directory as an older version of Waypost wrote it, which connected as superuser. The database has one object of each
+ * kind.
  */
 async function anOlderDirectory(where: string) {
   const server = await start(where)
@@ -205,7 +205,7 @@ test('the next start gives a database of an older version, which connected as su
     alter table old.daily detach partition old.daily_1; drop table old.daily_1, public.loose; select nextval('old.numbers')`,
   )
 
-  // An older version created a table in between. The password of the role is missing, as in an incomplete copy.
+  // Between the two starts, an older version created a table. The password file of the role is missing, as in an incomplete copy.
   await query(server.administration, 'create table old.later (a int)')
   const { password } = server.connection
   await server.stop()
@@ -225,7 +225,7 @@ test('a command connects as superuser to the server of an older platform, which 
   await server.stop()
 })
 
-test('another process finds a running server, and finds none once it has stopped', async () => {
+test('another process finds the running server, and finds no server after it has stopped', async () => {
   assert.equal(await connectEmbeddedPostgres(directory), undefined)
   assert.equal(await connectEmbeddedPostgres(join(root, 'nowhere')), undefined)
   const server = await start()
@@ -237,14 +237,14 @@ test('another process finds a running server, and finds none once it has stopped
   assert.equal(await connectEmbeddedPostgres(directory), undefined)
 })
 
-test('a second start in the same directory is refused while the first one runs', async () => {
+test('while a server runs, a second start in the same directory fails', async () => {
   const server = await start()
   await assert.rejects(start(), /is in use by another Waypost process/)
   assert.deepEqual(await query(server.connection, 'select 1 as one'), [{ one: 1 }])
   await server.stop()
 })
 
-test('the log has warnings of the server, but not the errors that a client receives', async () => {
+test('the log contains warnings of the server, but no errors that a client receives', async () => {
   lines.length = 0
   const server = await start()
   await query(server.connection, `do $$ begin raise warning 'look %', E'here\\nand there'; end $$`)
@@ -276,7 +276,7 @@ test('the server stops by itself when its platform is killed', async () => {
   await eventually(() => !isRunning(pid))
 })
 
-test('a start right after a kill replaces the server that the killed platform left running', async () => {
+test('a start immediately after a kill replaces the server of the killed platform, which is still running', async () => {
   const other = runInAnotherProcess('report((await start(directory)).pids())')
   const pids: number[] = await other.nextReport()
   const guards = processTree(other.child.pid!).filter((pid) => pid !== other.child.pid && pid !== pids[0])
@@ -294,7 +294,7 @@ test('a start right after a kill replaces the server that the killed platform le
   await server.stop()
 })
 
-test('a dead server is reported with its exit code, and can be started again at once', async () => {
+test('a dead server is reported with its exit code, and can be started again immediately', async () => {
   const server = await start()
   process.kill(server.pids()[0]!, 'SIGKILL')
   assert.equal(await server.exited, 128 + 9)
@@ -305,7 +305,7 @@ test('a dead server is reported with its exit code, and can be started again at 
   await next.stop()
 })
 
-test('a stale pid file with the pid of an unrelated process does not keep the server from starting', async () => {
+test('a stale pid file with the pid of an unrelated process does not prevent the start of the server', async () => {
   const { cluster } = layout(directory)
   const { uid, gid } = statSync(cluster)
   const unrelated = spawn('sleep', ['60'], { uid, gid, stdio: 'ignore' })
@@ -444,14 +444,14 @@ test('an ordinary user starts the server from a clone whose node_modules is read
     assert.equal(
       statSync(layout(join(data, 'postgres')).cluster).uid,
       uid,
-      'the database keeps its owner when root starts it',
+      'when root starts the database, the files must keep their owner',
     )
     assert.equal(statSync(server.connection.host).uid, uid)
     await server.stop()
   }
 })
 
-test('two platforms start at the same time from a clone that other users cannot enter', async () => {
+test('two platforms start at the same time from a clone in a folder that other users cannot read', async () => {
   const clone = createClone('closed')
   assert.equal(statSync(clone.home).mode & 0o777, 0o700)
   const starts = ['one', 'two'].map((name) => {

@@ -7,7 +7,7 @@ import { createFileDescriptors, readDescriptorLimit, shareDescriptors } from './
 import { createMetrics } from './metrics.ts'
 
 for (const limit of [128, 256, 1024, 4096, 20_000, 1_048_576])
-  test(`the shares of ${limit} descriptors leave a reserve and descriptors for both protocols`, () => {
+  test(`with a limit of ${limit} descriptors, HTTP and MQTT get a share each, and a reserve is left`, () => {
     const { reserve, http, mqtt } = shareDescriptors(limit)
     assert.equal(reserve + http + mqtt, limit)
     assert.ok(reserve >= 96 && http >= 8 && mqtt >= http)
@@ -29,7 +29,7 @@ test('settings replace the shares, and are rejected with an explanation if they 
   assert.throws(() => shareDescriptors(64), /do not fit/)
 })
 
-test('the limit is that of the process', () => {
+test('the limit of file descriptors is read from the process (ulimit)', () => {
   const script = `import(process.argv[1]).then(({ readDescriptorLimit }) => console.log(readDescriptorLimit()))`
   const { stdout } = spawnSync(
     'sh',
@@ -88,7 +88,7 @@ test('exhausted descriptors are counted, logged once, and reported by the health
   assert.match(String(lines[1]?.msg), /could not accept a connection/)
 })
 
-test('the probe notices that no descriptor is free, which Node.js does not report to the server', () => {
+test('the probe detects that no descriptor is free, although Node.js does not report this to the server', () => {
   const script = `
     const { openSync, closeSync } = require('node:fs')
     const { pino } = require('pino')

@@ -47,7 +47,7 @@ function aCommit(options: Partial<GroupCommitOptions<Numbers>> & Pick<GroupCommi
 }
 
 suite('group commit', () => {
-  test('an idle writer writes at once, rows added meanwhile share the next write, and callers wait for the commit', async () => {
+  test('an idle writer writes immediately; rows that are added during a write share the next write; callers wait for the commit', async () => {
     const written: number[][] = []
     const end = Promise.withResolvers<void>()
     const { add, commit } = aCommit({
@@ -105,7 +105,7 @@ suite('group commit', () => {
     await add(4)
   })
 
-  test('rows of a key wait until those before them are written, with all retries; rows of other keys do not wait', async () => {
+  test('rows of a key wait until earlier rows of this key are written, even if these are retried; rows of other keys do not wait', async () => {
     const written: number[][] = []
     let [isBroken, attempts] = [true, 0]
     const { commit } = aCommit({
@@ -124,7 +124,7 @@ suite('group commit', () => {
     assert.ok(commit.isPending('a'))
     await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
     const others: Promise<void>[] = []
-    // The second group of the key is full, so it has a follower as well.
+    // The second group of the key is full, so a third group waits behind it.
     for (let number = 100; number < 160; number++) others.push(add('a', number))
     await add('b', 2)
     await add('c', 3)
@@ -145,7 +145,7 @@ suite('group commit', () => {
     assert.ok(!commit.isPending('a'))
   })
 
-  test('a key that always has rows being written does not hold back rows of others', async () => {
+  test('a key whose rows are always being written does not delay rows of other keys', async () => {
     const written: number[] = []
     let isEnded = false
     const { commit } = aCommit({
@@ -172,7 +172,7 @@ suite('group commit', () => {
     )
   })
 
-  test('while all connections are busy, rows join the groups that wait for one', async () => {
+  test('while all connections are busy, new rows join the groups that wait for a connection', async () => {
     const written: number[][] = []
     const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const { commit } = aCommit({
@@ -201,7 +201,7 @@ suite('group commit', () => {
     assert.deepEqual(written, [[0], [1], [10, 11], [20, 21]])
   })
 
-  test('rows of a key that wait too long fail, and later ones are written', async () => {
+  test('rows of a key that wait too long fail, and later rows of the key are written', async () => {
     const end = Promise.withResolvers<void>()
     const started: number[] = []
     const { commit } = aCommit({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectGarbageOfStart } from './heap.ts'
 
-test('the garbage of the start is collected once the process is idle, and not before', async () => {
+test('the garbage of the start is collected when the process is idle, and not earlier', async () => {
   const everyMs = 40
   let garbage: unknown[] | undefined = Array.from({ length: 400_000 }, (_, index) => ({ index }))
   const before = process.memoryUsage().heapUsed

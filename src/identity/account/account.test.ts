@@ -1,4 +1,4 @@
-/** Tests the account pages: sign-in, change of the password by page and API, reset by e-mail. */
+/** Tests the account pages: sign-in, change of the password on the page and with the API, and reset of the password by e-mail. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -59,7 +59,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account needs the cookie of a sign-in to the same realm', async () => {
+  test('the page of the account is shown only with the cookie of a sign-in to the same realm', async () => {
     const { browser, account } = await signedIn('bea')
     const { value } = [...browser.jar.values()][0]!
     const at = (url: string, cookie: string) => call(url, { headers: { cookie } })
@@ -69,7 +69,7 @@ suite('the page of the account', () => {
       assert.match((await at(account, `waypost_account=${wrong}`)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account asks for the password again after 15 minutes, and while the user is disabled', async () => {
+  test('the page of the account asks for the password again after 15 minutes, and always if the user is disabled', async () => {
     const { browser, account } = await signedIn('cyd')
     const { sql } = waypost.kit.db
     await sql`update identity.users set enabled = false where username = 'cyd'`
@@ -117,7 +117,7 @@ suite('a change of the own password', () => {
     assert.equal((await change(right)).status, 401)
   })
 
-  test('users change their password by the API, with the present one', async () => {
+  test('users change their password with the API if they send the present password', async () => {
     await waypost.addUser('acme', 'eve')
     const { access_token: token } = (await client.logIn('eve')).body
     const put = (body: unknown, authorization = `Bearer ${token}`) =>
@@ -146,7 +146,7 @@ suite('a change of the own password', () => {
     await eventually(async () => assert.equal((await put(right)).status, 401))
   })
 
-  test('the present password cannot be guessed: wrong attempts cause a lockout, as at a login', async () => {
+  test('wrong present passwords cause a lockout, like wrong passwords at a login', async () => {
     await waypost.addUser('acme', 'fay')
     const { access_token: token } = (await client.logIn('fay')).body
     const guess = (presentPassword: string) =>
@@ -203,7 +203,7 @@ suite('a forgotten password', () => {
     assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /expired, or it was used/)
   })
 
-  test('the link to reset a forgotten password expires after 30 minutes, and with a change of the password', async () => {
+  test('the link to reset a forgotten password is invalid after 30 minutes, and after a change of the password', async () => {
     await waypost.addUser('acme', 'hana')
     await ask('HANA@example.org')
     const late = await tokenFor('hana@example.org')
@@ -221,7 +221,7 @@ suite('a forgotten password', () => {
     assert.equal((await set(overtaken, 'a third good phrase')).status, 400)
   })
 
-  test('a request to reset a password gets the same answer for users that do not exist, are disabled or have no e-mail address', async () => {
+  test('the response to a reset request is the same if the user does not exist, is disabled or has no e-mail address', async () => {
     await waypost.addUser('acme', 'ida')
     const { id } = await waypost.addUser('acme', 'jana')
     await waypost.kit.db.sql`update identity.users set enabled = false where id = ${id}`

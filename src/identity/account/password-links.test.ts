@@ -78,7 +78,7 @@ suite('a link to choose a password', () => {
     })
   })
 
-  test('a link to choose a password expires after 15 minutes, and with a change of the password', async () => {
+  test('a link to choose a password is invalid after 15 minutes, and after a change of the password', async () => {
     const late = await aLink('cyd')
     time += 16 * 60_000
     assert.equal((await choose(late.token)).status, 400)
@@ -93,7 +93,7 @@ suite('a link to choose a password', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [303, 400, 400])
   })
 
-  test('a link to choose a password belongs to its realm and to an enabled user; bad input is refused', async () => {
+  test('a link to choose a password works only in its realm and for an enabled user; bad input is rejected', async () => {
     const { id, token } = await aLink('fay')
     const foreign = await aBrowser().go(`${other.url}/account/choose-password`, {
       token,
@@ -112,7 +112,7 @@ suite('a link to choose a password', () => {
 })
 
 suite('the login after the choice', () => {
-  /** Chooses a password in a browser, and returns the browser with its ticket. */
+  /** Chooses a password in a browser. Returns the browser, which then has a ticket (a cookie for one login without the password). */
   async function chosen(username: string) {
     const browser = aBrowser()
     const { token } = await aLink(username)
@@ -133,7 +133,7 @@ suite('the login after the choice', () => {
     assert.deepEqual(
       warnings.mock.calls.map(({ arguments: logged }) => logged),
       [],
-      'nothing is sent after the response',
+      'the server must send nothing after the response',
     )
     const back = await browser.go(answer.location)
     assert.ok(new URL(back.location).searchParams.has('code'), back.location)
@@ -166,7 +166,7 @@ suite('the login after the choice', () => {
     assert.match((await ofOtherRealm.go(new URL(location, other.url).href)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the login after the choice asks for the second factor where one is required', async () => {
+  test('the login after the choice asks for the second factor if the realm requires one', async () => {
     const { sql } = waypost.kit.db
     const strict = await waypost.addRealm('strict')
     await waypost.kit.db.tx(async (tx) => {

@@ -47,7 +47,7 @@ describe('a caller can grant only permissions that they have', () => {
     await refused(`PUT ${root}/roles/fine`, { scopes: ['endpoint:read', 'endpoint:delete'] }, /endpoint:delete/)
   })
 
-  test('a caller with fewer permissions may change a role if it adds no scope', async () => {
+  test('a caller with fewer permissions than a role may change the role if the change adds no scope', async () => {
     const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'strong', scopes: ['endpoint:delete'] })
     const change = { description: 'Strong', scopes: ['endpoint:delete', 'endpoint:read'] }
@@ -76,7 +76,7 @@ describe('a caller can grant only permissions that they have', () => {
     await refused(`PUT ${root}/users/${managerId}/roles`, ['carrier'], /application:delete on application-a/)
   })
 
-  test('a caller cannot grant more than they have, on the resource, the tenant or the platform', async () => {
+  test('a caller cannot grant a permission that the caller lacks, on a resource, the tenant or the platform', async () => {
     const subject = { type: 'user', id: managerId }
     const grant = (resource: string, ...scopes: string[]) => ({ subject, resource, scopes })
     await refused(`POST ${root}/grants`, grant('endpoint-1', 'endpoint:delete'), /endpoint:delete on endpoint-1/)
@@ -137,7 +137,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`DELETE ${root}/users/${equalId}`)).status, 204)
   })
 
-  test('the e-mail address of a user cannot be the username of another user, and the reverse', async () => {
+  test('the e-mail address of a user cannot be the username of another user, and a username cannot be the e-mail address of another user', async () => {
     const create = (user: object) => manager(`POST ${root}/users`, user)
     const victim = await create({ username: 'victim', email: 'victim@example.org' })
     assert.equal(victim.status, 201)
@@ -168,14 +168,14 @@ describe('a caller can grant only permissions that they have', () => {
     const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     const registered = { redirectUris: ['https://app.example/*', 'https://old.example/*'], pkceRequired: false }
     assert.equal((await admin(change, registered)).status, 200)
-    // A change that adds nothing needs no further permissions.
+    // A change that adds no address requires no further permissions.
     const kept = { redirectUris: ['https://app.example/*'], webOrigins: ['https://app.example'], pkceRequired: false }
     assert.equal((await manager(change, kept)).status, 200)
     assert.equal((await manager(change, { redirectUris: [], pkceRequired: true })).status, 200)
     await refused(change, { redirectUris: ['https://old.example/*'] }, /does not hold the scope/)
   })
 
-  test('second factors can be required by a caller with fewer permissions, but not switched off', async () => {
+  test('a caller with fewer permissions can require second factors, but cannot turn them off', async () => {
     const set = (by: Ask, secondFactor: string) => by(`PUT ${root}/realm`, { secondFactor })
     assert.equal((await set(manager, 'required')).status, 200)
     for (const secondFactor of ['optional', 'off'])
@@ -194,7 +194,7 @@ describe('a caller can grant only permissions that they have', () => {
     )
   })
 
-  test('a key cannot have scopes that its owner lacks', async () => {
+  test('a key can only have scopes that its owner has', async () => {
     await refused(
       `POST ${root}/api-keys`,
       { name: 'wide', scopes: ['endpoint:read', 'endpoint:delete'] },

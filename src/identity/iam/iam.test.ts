@@ -47,7 +47,7 @@ describe('management of a realm', () => {
     })
   })
 
-  test('without the scope on the tenant, lists are answered with 403 and single objects with 404', async () => {
+  test('a caller without the scope on the tenant gets 403 for lists and 404 for single objects', async () => {
     const { body: user } = await create('/users', { username: 'seen' })
     for (const path of ['/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers']) {
       const answer = await nobody(`GET ${root}${path}`)
@@ -70,7 +70,7 @@ describe('management of a realm', () => {
     assert.equal((await reader(`DELETE ${root}/users/${user.id}`)).status, 403)
   })
 
-  test('a request whose tenant is deleted meanwhile is answered with 404', async () => {
+  test('a request is answered with 404 if its tenant is deleted while the request is processed', async () => {
     const late = waypost.as(aTenantAdmin('deleted-meanwhile'))
     for (const [path, body] of [
       ['/users', { username: 'late' }],
@@ -82,7 +82,7 @@ describe('management of a realm', () => {
       ])
   })
 
-  test('objects of another tenant return exactly the response of objects that do not exist', async () => {
+  test('the response for an object of another tenant is equal to the response for an object that does not exist', async () => {
     const { body: user } = await create('/users', { username: 'hidden' })
     const { body: role } = await create('/roles', { name: 'hidden-role', scopes: [] })
     const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
@@ -258,7 +258,7 @@ describe('management of a realm', () => {
     }
   })
 
-  test('a role is created, read, changed and deleted, and its users lose it with the deletion', async () => {
+  test('a role is created, read, changed and deleted, and users lose a deleted role', async () => {
     const created = await create('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
     assert.equal(created.headers.location, `http://waypost.test${root}/roles/watch%20man`)
     const role = { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'], builtIn: false }
@@ -277,7 +277,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
   })
 
-  test('of two callers who change one user or role, the later one with If-Match gets 412 and changes nothing', async () => {
+  test('when two callers change a user or role with the same If-Match, the later caller gets 412 and changes nothing', async () => {
     const { body: user } = await create('/users', { username: 'shared', firstName: 'A' })
     await create('/roles', { name: 'shared', description: 'one', scopes: ['endpoint:read'] })
     const cases: [string, object, object, string][] = [
@@ -299,7 +299,7 @@ describe('management of a realm', () => {
       for (const etag of [now.headers.etag!, '"old"'])
         assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': etag })).status, 404)
       if (path.startsWith('/users')) assert.equal((await admin(`PUT ${at}/roles`, [], condition)).status, 412)
-      assert.equal((await admin(`PUT ${at}`, second, { 'if-match': '' })).status, 204, 'an empty header is none')
+      assert.equal((await admin(`PUT ${at}`, second, { 'if-match': '' })).status, 204, 'an empty If-Match header must have no effect')
       const { etag: last } = (await admin(`GET ${at}`)).headers
       assert.equal((await admin(`DELETE ${at}`, undefined, { 'if-match': last! })).status, 204)
     }
@@ -329,7 +329,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`DELETE ${root}/grants/${grant.id}`)).status, 404)
   })
 
-  test('the last enabled administrator cannot be deleted, disabled or lose the role', async () => {
+  test('the last enabled administrator cannot be deleted or disabled, and the role cannot be removed from this user', async () => {
     await waypost.realm('lonely')
     const only = await waypost.user('lonely', 'only', ['tenant-admin'])
     const helper = waypost.as(aTenantAdmin('lonely'))
@@ -343,7 +343,7 @@ describe('management of a realm', () => {
     assert.equal((await helper(`DELETE ${root}/users/${only}`)).status, 204)
   })
 
-  test('one of two administrators who delete each other concurrently remains', async () => {
+  test('when two administrators delete each other at the same time, one of them remains', async () => {
     await waypost.realm('duel')
     const ids = [
       await waypost.user('duel', 'one', ['tenant-admin']),
@@ -389,7 +389,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
   })
 
-  test('a tenant registers addresses and origins of its clients, which stay when the realm is rebuilt', async () => {
+  test('a tenant registers redirect addresses and origins of its clients, and a rebuild of the realm keeps them', async () => {
     const own = {
       redirectUris: ['https://app.example/in/*', 'com.example.app:/in'],
       webOrigins: ['https://app.example'],
@@ -432,7 +432,7 @@ describe('management of a realm', () => {
     assert.equal((await otherTenant(`PATCH ${root}/clients/acme-front`, own)).status, 404)
   })
 
-  test('an issuer with an audience can be registered once, and belongs to the tenant that registered it first', async () => {
+  test('an issuer with the same audience can be registered by one tenant only', async () => {
     const fields = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
     const created = await create('/issuers', fields)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
@@ -446,7 +446,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/issuers`, fields)).status, 201)
   })
 
-  test('long lists of users and grants are complete and in order, although they are read in parts', async () => {
+  test('long lists of users and grants, which are read in parts, are complete and in order', async () => {
     await waypost.realm('large')
     const large = waypost.as(aTenantAdmin('large'))
     const { sql } = waypost.kit.db

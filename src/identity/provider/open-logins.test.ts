@@ -23,7 +23,7 @@ const storedBytes = async () => {
   return row!.bytes as number
 }
 
-test('parameters of a login start are short, so that an anonymous caller cannot store much', async () => {
+test('a login with a parameter of more than 1024 characters is rejected, so that an anonymous caller cannot store much data', async () => {
   for (const name of ['state', 'nonce', 'login_hint', 'ui_locales', 'acr_values']) {
     const refused = await start('10.0.0.1', { [name]: 'x'.repeat(1025) })
     assert.equal(refused.status, 400, name)
@@ -35,7 +35,7 @@ test('parameters of a login start are short, so that an anonymous caller cannot 
   assert.equal((await start('10.0.0.1', { state: 'x'.repeat(1024) })).status, 303)
 })
 
-test('unfinished logins are limited per address and in total; an expired or completed one no longer counts', async () => {
+test('unfinished logins are limited per address and in total; expired and completed logins do not count', async () => {
   await sql`delete from identity.artefacts`
   for (let i = 0; i < 5; i++) assert.equal((await start('10.0.0.2')).status, 303)
   const refused = await start('10.0.0.2')
@@ -53,6 +53,6 @@ test('unfinished logins are limited per address and in total; an expired or comp
   for (let i = 0; i < 5; i++) await start(`10.0.1.${i}`)
   assert.equal((await start('10.0.0.9')).status, 503)
   offsetMs += 1801 * 1000
-  // The total is counted once a second.
+  // The platform counts all unfinished logins once a second.
   await eventually(async () => assert.equal((await start('10.0.0.2')).status, 303))
 })

@@ -92,7 +92,7 @@ async function withApp(mode: Mode) {
 }
 
 suite('a realm that requires a second factor', () => {
-  test('a realm that requires a second factor makes a user without one add an app at the login', async () => {
+  test('a realm that requires a second factor makes a user without a second factor add an authenticator app at the login', async () => {
     const { username } = await newUser('required')
     const { url, browser, post, complete } = await aSignIn('required')
     const enrol = await post({ username, password })
@@ -122,7 +122,7 @@ suite('a realm that requires a second factor', () => {
     await again.complete(await again.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('a realm that requires a second factor lets nobody skip a step', async () => {
+  test('a realm that requires a second factor rejects a login that skips a step', async () => {
     const { username } = await newUser('required')
     const { url, post, browser } = await aSignIn('required')
     for (const step of ['code', 'add-app', 'add-key', 'key', 'codes-kept', 'constructor', ''])
@@ -160,7 +160,7 @@ suite('a realm that requires a second factor', () => {
 })
 
 suite('a code', () => {
-  test('a code works once, also for two logins at the same time', async () => {
+  test('a code of an authenticator app works once, even if two logins use it at the same time', async () => {
     const { username, secret } = await withApp('optional')
     const code = codeOf(secret)
     const [one, two] = [await aSignIn('optional'), await aSignIn('optional')]
@@ -169,7 +169,7 @@ suite('a code', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 401])
     const third = await aSignIn('optional')
     await third.post({ username, password })
-    assert.equal((await third.post({ step: 'code', code })).status, 401, 'a replay')
+    assert.equal((await third.post({ step: 'code', code })).status, 401, 'a code that was already used must be rejected')
     assert.equal(
       (await third.post({ step: 'code', code: codeOf(secret, -1) })).status,
       401,
@@ -179,7 +179,7 @@ suite('a code', () => {
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('a code can be guessed ten times only; a right password does not reset the count', async () => {
+  test('after ten wrong codes, codes are locked out; a right password does not reset the count', async () => {
     const { username, secret } = await withApp('optional')
     const statuses: number[] = []
     for (let login = 0; login < 3; login++) {
@@ -223,7 +223,7 @@ suite('a code', () => {
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('a recovery code is replaced by new ones on the account page', async () => {
+  test('a user replaces all recovery codes by new codes on the account page', async () => {
     const { browser, account, codes, username } = await withApp('optional')
     assert.equal((await browser.go(`${account}/recovery-codes`, {})).status, 303)
     const fresh = codesIn((await browser.go(account)).text)
@@ -238,14 +238,14 @@ suite('a code', () => {
 })
 
 suite('a realm with optional second factors', () => {
-  test('a realm with optional second factors asks only users who have one', async () => {
+  test('a realm with optional second factors asks only users who have a second factor', async () => {
     const { username } = await newUser('optional')
     const plain = await aSignIn('optional')
     await plain.complete(await plain.post({ username, password }))
     assert.equal((await clientOf(realms.optional).logIn(username)).status, 200)
   })
 
-  test('a realm with optional second factors asks at the account page too, before anything can be changed', async () => {
+  test('a realm with optional second factors also asks for the factor on the account page, before anything can be changed', async () => {
     const { username, secret, account } = await withApp('optional')
     const browser = aBrowser()
     await browser.go(account, { username, password })
@@ -266,7 +266,7 @@ suite('a realm with optional second factors', () => {
     await free.complete(await free.post({ username, password }))
   })
 
-  test('a realm that turns second factors off asks no user for one, and keeps those that users have', async () => {
+  test('a realm that turns second factors off asks no user for a factor, and keeps the factors of its users', async () => {
     const { username, secret } = await withApp('optional')
     const set = (secondFactor: string) => admins.optional('PUT /iam/api/v1/realm', { secondFactor })
     await set('off')
@@ -278,7 +278,7 @@ suite('a realm with optional second factors', () => {
     assert.equal((await post({ step: 'code', code: codeOf(secret) })).status, 303)
   })
 
-  test('an account page of a realm without second factors offers none', async () => {
+  test('the account page of a realm without second factors does not offer to add one', async () => {
     const { username } = await newUser('off')
     const browser: Browser = aBrowser()
     const account = `${realms.off.url}/account`
@@ -305,7 +305,7 @@ suite('the password grant', () => {
     assert.equal((await client.logIn(username, { totp })).status, 400, 'a replay')
   })
 
-  test('the password grant is refused where a second factor is required and the user has none', async () => {
+  test('the password grant is rejected if the realm requires a second factor and the user has none', async () => {
     const { username } = await newUser('required')
     const answer = await clientOf(realms.required).logIn(username, { totp: '123456' })
     assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_grant'])
@@ -346,7 +346,7 @@ suite('administrators', () => {
     assert.equal((await reader('GET /iam/api/v1/realm')).status, 403)
   })
 
-  test('administrators cannot set another mode', async () => {
+  test('an unknown mode of second factors is rejected', async () => {
     for (const body of [{ secondFactor: 'sometimes' }, {}, { secondFactor: null }, { secondFactor: ['off'] }]) {
       const answer = await admins.off('PUT /iam/api/v1/realm', body)
       assert.equal(answer.status, 400)

@@ -13,11 +13,11 @@ for (const [seconds, code] of [
   [2000000000, '279037'],
   [20000000000, '353130'],
 ] as const)
-  test(`the code at ${seconds} is the one of RFC 6238`, () => {
+  test(`the code at ${seconds} seconds is the code that RFC 6238 lists`, () => {
     assert.equal(totpCode(secret, stepAt(new Date(seconds * 1000))), code)
   })
 
-test('codes of the step before and after are accepted, others are not', () => {
+test('codes of the present, the previous and the next time step are accepted, and other codes are rejected', () => {
   const at = new Date('2026-01-01T00:00:10Z')
   const step = stepAt(at)
   for (const near of [-1, 0, 1]) assert.equal(stepOfCode(secret, totpCode(secret, step + near), at), step + near)
@@ -26,7 +26,7 @@ test('codes of the step before and after are accepted, others are not', () => {
     assert.equal(stepOfCode(secret, wrong, at), undefined)
 })
 
-test('new secrets have 160 bits, and their address escapes the names', () => {
+test('a new secret has 160 bits, and its otpauth address escapes the names of issuer and user', () => {
   const one = newTotpSecret()
   assert.match(one, /^[A-Z2-7]{32}$/)
   assert.notEqual(one, newTotpSecret())

@@ -60,7 +60,7 @@ async function aFullDatabase() {
   return { connection, pool, key }
 }
 
-test('a restore brings back every row: into the same database, into an empty one, and under another master key', async () => {
+test('a restore writes every row of the backup: into the same database, into an empty database, and with another master key', async () => {
   const { connection, pool, key } = await aFullDatabase()
   const before = await contentOf(pool)
   const path = file()
@@ -92,7 +92,7 @@ test('a restore brings back every row: into the same database, into an empty one
   await assert.rejects(other.pool`insert into sample.children values (9, 77, null)`, /children_parent_fkey/)
   await other.pool`insert into sample.children values (9, 1, null)`
   const [log] = await other.pool`select count(*)::int as n from sample.log`
-  assert.equal(log?.n, 4, 'the trigger must be enabled again, and must not fire for restored rows')
+  assert.equal(log?.n, 4, 'the trigger must fire for new rows, and must not fire for restored rows')
 })
 
 test('an existing file is replaced only with force, and a failed backup leaves no file', async () => {
@@ -111,7 +111,7 @@ test('an existing file is replaced only with force, and a failed backup leaves n
   assert.equal(existsSync(none) || existsSync(`${none}.partial`), false)
 })
 
-test('any changed, missing or added byte is detected before data is changed', async () => {
+test('a changed, missing or added byte of the backup is detected before the restore changes data', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
@@ -136,7 +136,7 @@ test('any changed, missing or added byte is detected before data is changed', as
   assert.deepEqual(await contentOf(pool), before)
 })
 
-test('existing data is replaced only on request', async () => {
+test('a restore replaces existing data only if the caller requests it', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
@@ -160,7 +160,7 @@ test('a restore that fails in the middle changes nothing', async () => {
   assert.deepEqual(await contentOf(pool), before)
 })
 
-test('backup and restore work for an ordinary role that owns its database', async () => {
+test('backup and restore work with a role that owns its database and has no further rights', async () => {
   const source = await aFullDatabase()
   const path = file()
   await backUp(source.connection, path)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { backupDatabase } from '../../../test/harness/backup.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 
-test('every bound that PostgreSQL prints is parsed, and its printed form means the same to PostgreSQL', async () => {
+test('every partition bound that PostgreSQL prints can be parsed, and PostgreSQL accepts the result as the same bound', async () => {
   const { pool } = await backupDatabase()
   const [quote, backslash] = ["it''s", 'back\\slash']
   for (const [key, bounds] of Object.entries({
@@ -67,7 +67,7 @@ test('any other text is not parsed as a bound', () => {
     assert.equal(parseBound(text), undefined, text)
 })
 
-test('a partition key of columns is parsed, any other key is not', () => {
+test('a partition key that consists of columns is parsed, and any other key is rejected', () => {
   const key = parseKey('RANGE (day, "Odd ""name")')
   assert.deepEqual(key, { strategy: 'RANGE', columns: ['day', 'Odd "name'] })
   assert.equal(printKey(key!), 'PARTITION BY RANGE ("day", "Odd ""name")')

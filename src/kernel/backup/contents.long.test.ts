@@ -62,7 +62,7 @@ async function assertHolds(blobs: Blobs, papers: Map<string, Buffer>) {
 
 const keysOf = async (blobs: Blobs) => (await Array.fromAsync(blobs.keys())).map(({ key }) => key).sort()
 
-test('referenced contents are restored with their rows, from files into S3 and from S3 into files', async () => {
+test('contents are backed up and restored with the rows that refer to them, from files into S3 and from S3 into files', async () => {
   const source = await aDatabaseWithContents(0, 1, 5000, 300_000, 6_000_000)
   await source.blobs.write(newBlobKey(), inPieces(randomBytes(10)))
   const path = file()
@@ -78,7 +78,7 @@ test('referenced contents are restored with their rows, from files into S3 and f
   assert.deepEqual(
     await keysOf(s3),
     [...source.papers.keys()].sort(),
-    'a content without a row must not be in the backup',
+    'the backup must not contain a content to which no row refers',
   )
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 0, kept: 5 })
 
@@ -90,7 +90,7 @@ test('referenced contents are restored with their rows, from files into S3 and f
   assert.deepEqual(await contentOf(third.pool, ['sample']), await contentOf(source.pool, ['sample']))
 })
 
-test('restoring a backup without contents leaves the blob store untouched', async () => {
+test('the restore of a backup without contents does not change the blob store', async () => {
   const source = await aDatabaseWithContents(10)
   const path = file()
   const backup = await backUp(source.connection, path)
@@ -108,7 +108,7 @@ test('restoring a backup without contents leaves the blob store untouched', asyn
   assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows must be restored')
 })
 
-test('missing and damaged contents are counted and do not keep the others from being backed up', async () => {
+test('a backup counts missing and damaged contents, and contains all other contents', async () => {
   const source = await aDatabaseWithContents(20, 30)
   const [good, bad] = [...source.papers.keys()] as [string, string]
   const blobFile = join(source.directory, pathOfKey(bad))
@@ -125,13 +125,13 @@ test('missing and damaged contents are counted and do not keep the others from b
   assert.equal(await other.blobs.read(lost[0]!), undefined)
   assert.equal(readFileSync(join(other.directory, pathOfKey(bad)), 'utf8'), 'other bytes')
   assert.equal((await other.pool`select from sample.papers`).length, 602)
-  // An intact content in the store is kept, even though the backup has a damaged copy.
+  // If the backup has a damaged copy of a content, the intact content in the store is kept.
   writeFileSync(blobFile, source.papers.get(bad)!)
   await restore(source.connection, path, migrations, { contents: source.contents })
   await assertHolds(source.blobs, source.papers)
 })
 
-test('a backup fails if the store has none of the contents, and resumes reading after a broken connection', async () => {
+test('a backup fails if the store has no content at all, and continues to read after a broken connection', async () => {
   const source = await aDatabaseWithContents(100_000, 500_000)
   const path = file()
   const otherStore = { contents: { blobs: (await aStore()).blobs, tables } }
@@ -191,7 +191,7 @@ test('any changed byte of a content is detected before data is changed', async (
   assert.deepEqual(await contentOf(source.pool), before)
 })
 
-test('a failed restore leaves the rows unchanged, and the next one keeps the contents already written', async () => {
+test('a failed restore changes no row, and the next restore does not write again contents that are already written', async () => {
   const source = await aDatabaseWithContents(700, 300_000, 8)
   const path = file()
   await backUp(source.connection, path, { contents: source.contents })
@@ -213,7 +213,7 @@ test('a failed restore leaves the rows unchanged, and the next one keeps the con
   assert.deepEqual(stored, { written: 0, kept: 3 })
   await assertHolds(contents.blobs, source.papers)
 
-  // One file is left over from a kill -9, another has wrong bytes because of a bad disk.
+  // One file is incomplete because of kill -9, and the other file has wrong bytes because of a bad disk.
   const store = await aStore()
   const [one, two, three] = [...source.papers.keys()] as [string, string, string]
   mkdirSync(join(store.directory, 'unfinished'))
@@ -227,7 +227,7 @@ test('a failed restore leaves the rows unchanged, and the next one keeps the con
   assert.equal(existsSync(join(store.directory, 'unfinished', one)), false)
 })
 
-test('no content is removed while backups run, and several backups may run at a time', async () => {
+test('while backups run, no content is removed; several backups may run at the same time', async () => {
   const source = await aDatabaseWithContents(10, 10)
   const path = file()
   const outcomes: boolean[] = []
@@ -265,7 +265,7 @@ test('no content is removed while backups run, and several backups may run at a 
   assert.deepEqual(order, ['removed', 'copy'])
 })
 
-test('a restore keeps the mark of a blob store that belonged to the replaced database, not of another store', async () => {
+test('after a restore, the database has its previous mark if the blob store has the same mark; otherwise it has the mark of the backup', async () => {
   const source = await aDatabaseWithContents(5)
   await source.pool`insert into sample.mark values (1, 'source')`
   const path = file()

@@ -1,6 +1,6 @@
 /**
- * Tests backups that an attacker crafted. Their checksums match. With `{ key }` their authentication tag matches too, as if the attacker
- * had the key.
+ * Tests backups that an attacker crafted. Their checksums are correct. With `{ key }` their authentication tag is also correct, as if the
+ * attacker had the key.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -38,8 +38,8 @@ async function aBackup() {
 const schemas = ['kernel', 'sample', 'jobs', 'others']
 
 /**
- * Creates a database without the backup's partition, so that a restore would have to create the partition. Returns a function that asserts
- * that a restore is rejected and leaves the database unchanged.
+ * Creates a database without the partition that is in the backup, so that a restore must create the partition. Returns a function that
+ * asserts that a restore is rejected and does not change the database.
  */
 async function aTarget() {
   const { connection, pool } = await backupDatabase(migrations)
@@ -139,7 +139,7 @@ test('a restore rejects rows whose values would change the SQL text that uses th
   )
 })
 
-test('a manifest of another shape is reported as damaged, and its texts are not printed', async () => {
+test('a manifest with wrong fields is reported as damaged, and the error does not contain texts of the manifest', async () => {
   const { parts } = await aBackup()
   for (const change of [
     { program: '1.2.3\u001b[2J' },
@@ -162,7 +162,7 @@ test('a manifest of another shape is reported as damaged, and its texts are not 
   }
 })
 
-test('a backup made or changed without the key is not restored', async () => {
+test('a backup that was written or changed without the key is rejected', async () => {
   const { parts } = await aBackup()
   const other = backupKeyOf(Buffer.alloc(32, 8))
   const target = await backupDatabase(migrations)
@@ -190,7 +190,7 @@ test('a backup made or changed without the key is not restored', async () => {
   )
 })
 
-test('swapped, repeated and missing parts are detected although the checksums match', async () => {
+test('swapped, repeated and missing parts are detected, even if the checksums are correct', async () => {
   const { parts } = await aBackup()
   const tables = parts.flatMap(({ type }, at) => (type === 'T' ? [at] : []))
   const [first, second, third] = tables as [number, number, number]
@@ -211,7 +211,7 @@ test('swapped, repeated and missing parts are detected although the checksums ma
   await refused(parts.toSpliced(second - 1, 1))
 })
 
-test('a backup of an older format is restored without authentication on request', async () => {
+test('a backup of an older format, which has no authentication tag, is restored only if the caller requests it', async () => {
   const { parts, pool } = await aBackup()
   for (const version of [1, 2]) {
     const target = await backupDatabase()

@@ -53,7 +53,7 @@ const replaced = (offset: number, value: number) =>
     return bytes
   })
 
-test('a file can be read with its passphrase, and reveals nothing without it', async () => {
+test('a file can be read with its passphrase, and its bytes do not contain the plain text', async () => {
   const made = await read(file)
   assert.deepEqual([made.manifest, made.tag], [{ name: 'manifest' }, tag])
   assert.ok(made.content.equals(content))

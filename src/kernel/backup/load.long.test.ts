@@ -19,7 +19,7 @@ const migrations = migrationsWith({
 const file = () => join(temporaryDirectory(), 'a.backup')
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
 
-/** Returns how far the process's memory grew during the work. */
+/** Returns by how many bytes the memory of the process grew during the work. */
 async function growthOf(work: () => Promise<unknown>): Promise<number> {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
@@ -32,7 +32,7 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
   return Math.max(highest, process.memoryUsage.rss()) - before
 }
 
-test('a large table is backed up and restored in little memory', async () => {
+test('backup and restore of a table of 115 MB need less than 90 MB of memory', async () => {
   const { connection, pool } = await backupDatabase(migrations)
   await pool`
     insert into sample.large select i, repeat(md5(i::text), 15), jsonb_build_object('i', i, 'text', md5((i * 7)::text))
@@ -44,11 +44,11 @@ test('a large table is backed up and restored in little memory', async () => {
   const sum = (pool: Pool) => pool`select count(*)::int as rows, sum(hashtext(l::text)) as sum from sample.large as l`
   assert.deepEqual([...(await sum(target.pool))], [...(await sum(pool))])
   rmSync(dirname(path), { recursive: true })
-  // The rows are 115 MB: even one copy in memory would exceed the limit.
+  // The rows have 115 MB, so even one copy of them in memory would exceed the limit.
   assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
 })
 
-test('a large content is backed up and restored in little memory', async () => {
+test('backup and restore of a content of 134 MB need less than 90 MB of memory', async () => {
   const { connection, pool } = await backupDatabase(migrations)
   const [from, to] = [temporaryDirectory(), temporaryDirectory()]
   const tables = [{ schema: 'sample', table: 'papers', key: 'key', size: 'size', sha256: 'sum', mark: 'none' }]
@@ -74,7 +74,7 @@ test('a large content is backed up and restored in little memory', async () => {
   const found = createHash('sha256')
   for await (const piece of (await createFileBlobs(to).read(key))!) found.update(piece)
   assert.equal(found.digest('hex'), sum)
-  // The content is 134 MB.
+  // The content has 134 MB, so even one copy of it in memory would exceed the limit.
   assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
 })
 

@@ -19,7 +19,7 @@ async function anOlderBackup() {
   return { path, content: await contentOf(pool) }
 }
 
-test('a backup of an older version is upgraded to this version, whatever state the database is in', async () => {
+test('a restore upgrades a backup of an older version to this version, whether the database is empty, older or current', async () => {
   const { path } = await anOlderBackup()
   for (const state of [undefined, older, newer]) {
     const { connection, pool } = await backupDatabase(state)
@@ -38,7 +38,7 @@ test('a backup of an older version is upgraded to this version, whatever state t
   }
 })
 
-test('the older version undoes a failed upgrade by restoring its backup', async () => {
+test('after a failed upgrade, the older version can restore its backup', async () => {
   const { path, content } = await anOlderBackup()
   const { connection, pool } = await backupDatabase(newer)
   await pool`insert into sample.things values (7, 'seven', 5)`
@@ -46,7 +46,7 @@ test('the older version undoes a failed upgrade by restoring its backup', async 
   assert.deepEqual(await contentOf(pool), content)
 })
 
-test('a backup of a newer or different version is rejected with its version, and no data changes', async () => {
+test('a backup of a newer or different version is rejected with the name of that version, and no data changes', async () => {
   const { connection, pool } = await backupDatabase(newer)
   const path = file()
   await backUp(connection, path)
@@ -57,7 +57,7 @@ test('a backup of a newer or different version is rejected with its version, and
   assert.equal((await pool`select from sample.things`).length, 1)
 })
 
-test('jobs of an older job queue are restored without columns that no longer exist', async () => {
+test('when jobs of an older job queue are restored, columns that no longer exist are left out', async () => {
   const { connection, pool } = await backupDatabase(older)
   await pool.unsafe(`
     select jobs.create_queue('work', '{"policy": "standard"}');

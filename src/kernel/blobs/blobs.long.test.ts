@@ -1,4 +1,4 @@
-/** Runs the same tests against files, a simulated S3 store, and a real one if TEST_S3_URL is set. */
+/** Runs the same tests against files, a simulated S3 store, and a real S3 store if TEST_S3_URL is set. */
 import assert from 'node:assert/strict'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
@@ -68,14 +68,14 @@ for (const [name, blobs] of stores)
       await blobs.remove(key)
     })
 
-    test('a failed write cannot be read, and remove deletes its remains', async () => {
+    test('a content whose write failed cannot be read, and `remove` deletes its incomplete parts', async () => {
       for (const count of [2, 11]) {
         const key = newBlobKey()
         async function* failing() {
           yield* pieces(count)
-          throw new Error('the sender is gone')
+          throw new Error('the sender has disconnected')
         }
-        await assert.rejects(blobs.write(key, failing()), /the sender is gone/)
+        await assert.rejects(blobs.write(key, failing()), /the sender has disconnected/)
         assert.equal(await blobs.read(key), undefined)
         await blobs.remove(key)
         assert.ok(!(await keysOf(blobs)).includes(key))
@@ -108,7 +108,7 @@ for (const [name, blobs] of stores)
     })
   })
 
-test('S3: temporary failures are retried, permanent ones are reported', async () => {
+test('S3: temporary failures are retried, and permanent failures are reported', async () => {
   const blobs = createS3Blobs(s3.settings, systemClock)
   const key = newBlobKey()
   let left = 2

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeQuery, sha256Of, sign } from './signature.ts'
 
-// Worked examples from "Authenticating Requests: Using the Authorization Header" in the Amazon S3 reference.
+// The cases are the examples of "Authenticating Requests: Using the Authorization Header" in the Amazon S3 reference.
 const credentials = {
   accessKey: 'AKIAIOSFODNN7EXAMPLE',
   secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',

@@ -27,7 +27,7 @@ const Walk = defineWalk<object>('test.walk', { title: 'Walk', firstItems: 4, ite
 type Page<D extends object, R> = BulkHandler<D, number, R>['page']
 const succeed: Page<object, never> = async (_, __, items) => items.map(() => ({}))
 
-/** The behaviour of the handlers, set by each test. */
+/** The functions that the handlers call. Each test sets its own functions. */
 const handlers = {
   multiply: succeed as Page<{ factor: number }, { product: number }>,
   blocked: succeed,
@@ -55,7 +55,7 @@ const service = defineService({
     return { api: {} }
   },
 })
-// Logging is off, because this test causes failures that would be logged.
+// Logging is off, because the failures of this test would fill the log.
 const { kit } = await openTestPlatform({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 const { db, bulk } = kit
 await db.sql`create schema test`
@@ -64,7 +64,7 @@ await db.sql`create table test.effects (task_id text, n integer)`
 const createdBy = { type: 'user', id: 'ada' }
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-/** Returns the items whose effects handlers have stored. Effects of a page that was rolled back are not among them. */
+/** Returns the items whose effects the database contains. Effects of a page that was rolled back are not stored. */
 const effectsOf = async (taskId: string) =>
   (await db.sql`select n from test.effects where task_id = ${taskId} order by n`).map(({ n }) => n as number)
 const write = async (sql: Sql, taskId: string, items: number[]) => {
@@ -96,7 +96,7 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
-  test('a task that keeps its items processes the given objects, and reads those that are too many to keep', async () => {
+  test('a task that keeps its items processes the given objects, and rejects objects that are too large to keep', async () => {
     const seen: { n: number }[] = []
     handlers.kept = async (_sql, _task, items) => {
       seen.push(...items)
@@ -113,7 +113,7 @@ suite('a task over stored items', () => {
     assert.equal(await run(small), 7)
     const large = numbers(3).map((n) => ({ n, text: 'x'.repeat(3 * 1024 * 1024) }))
     assert.equal(await run(large), 0)
-    assert.equal(await run(small), 7, 'ended tasks leave room for others')
+    assert.equal(await run(small), 7, 'tasks that have ended must not count towards the limit')
   })
 
   test('a task over stored items processes each page once and keeps a result for each item', async () => {
@@ -172,7 +172,7 @@ suite('a task over stored items', () => {
     assert.deepEqual((await ended(Multiply, empty)).counts, { total: 0, succeeded: 0, failed: 0, pending: 0 })
   })
 
-  test('a task over stored items does not exist after a rollback, and waits for its release if it is prepared', async () => {
+  test('a task over stored items does not exist after a rollback; a prepared task waits until it is released', async () => {
     handlers.multiply = succeed
     let rolledBack = ''
     await assert.rejects(
@@ -191,7 +191,7 @@ suite('a task over stored items', () => {
     assert.equal(await db.tx((sql) => bulk.release(sql, prepared)), false)
   })
 
-  test('a task over stored items can be canceled: the current page is completed, later pages are not started', async () => {
+  test('when a task over stored items is canceled, the current page is completed and later pages are not started', async () => {
     const gates: (() => void)[] = []
     handlers.blocked = async (sql, { taskId }, items) => {
       await write(sql, taskId, items)
@@ -203,7 +203,7 @@ suite('a task over stored items', () => {
     gates[0]!()
     await eventually(() => assert.equal(gates.length, 2))
     const canceling = db.tx((sql) => bulk.cancel(sql, taskId))
-    // The cancellation waits for the page. When its lock request is visible, the cancellation has started.
+    // The cancellation waits for the lock of the page. When PostgreSQL shows the waiting lock request, the cancellation has started.
     await eventually(async () => {
       const [row] = await db.sql`select count(*) from pg_stat_activity where wait_event_type = 'Lock'
         and query like '%bulk_tasks%' and datname = current_database()`
@@ -220,7 +220,7 @@ suite('a task over stored items', () => {
       untouched.map(({ item }) => item),
       numbers(20).slice(10),
     )
-    assert.equal(await db.tx((sql) => bulk.cancel(sql, taskId)), false, 'a task that has ended must not be canceled')
+    assert.equal(await db.tx((sql) => bulk.cancel(sql, taskId)), false, 'a task that has ended cannot be canceled')
     const next = await start(Blocked, {}, numbers(1), { prepared: true })
     assert.equal(await db.tx((sql) => bulk.cancel(sql, next)), true)
     assert.equal(gates.length, 2)
@@ -238,7 +238,7 @@ suite('a task over stored items', () => {
     ])
     await ended(Sliced, one)
     assert.equal((await taskOf(Sliced, two)).state, 'finished')
-    assert.ok(order.lastIndexOf('two') < order.length - 1, `the small task did not wait for the large one: ${order}`)
+    assert.ok(order.lastIndexOf('two') < order.length - 1, `the small task must end before the large task: ${order}`)
   })
 
   test('a task over stored items continues after an item that always fails, and reports that item as failed', async () => {
@@ -278,7 +278,7 @@ suite('a walk', () => {
   const begin = (data: object, total?: number) =>
     db.tx((sql) => bulk.startWalk(sql, Walk, { tenantId: 'acme', createdBy, data }, total))
 
-  test('a walk adapts its steps to the wanted time, runs each once, and ends', async () => {
+  test('a walk adapts the size of its steps to the wanted duration, runs each step once, and ends', async () => {
     const limits: number[] = []
     handlers.walk = {
       async step(sql, { taskId }, { after, limit }) {
@@ -297,7 +297,7 @@ suite('a walk', () => {
     const taskId = await begin({}, 55)
     const task = await ended(Walk, taskId)
     assert.deepEqual(await effectsOf(taskId), [...numbers(61).slice(1), 1000])
-    assert.ok(limits.includes(16), `it tried larger steps: ${limits}`)
+    assert.ok(limits.includes(16), `the walk must try larger steps: ${limits}`)
     assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
   })
 
@@ -317,7 +317,7 @@ suite('a walk', () => {
 })
 
 suite('all tasks', () => {
-  test('all tasks are listed by tenant over all types, the newest first', async () => {
+  test('the tasks of a tenant are listed with all their types, the newest first', async () => {
     handlers.multiply = succeed
     handlers.finish = async () => {}
     const tenantId = 'lister'
@@ -348,7 +348,7 @@ suite('all tasks', () => {
     assert.equal((await bulk.list(db.sql, { tenantId, types: [Multiply.name], limit: 9 })).length, 2)
   })
 
-  test('all tasks are deleted some days after their end, and with their tenant', async () => {
+  test('all tasks are deleted some days after their end, or when their tenant is deleted', async () => {
     handlers.multiply = succeed
     const forget = bulk.periodic.find(({ name }) => name === 'kernel.forget-bulk')!
     const tenantId = 'doomed'

@@ -29,14 +29,14 @@ async function aNode(connection: ConnectionOptions, options?: Parameters<typeof 
 const begin = ({ db, bulk }: Node, count: number, pauseMs = 0) =>
   db.tx((sql) => bulk.start(sql, Crash, { tenantId: 'acme', createdBy, data: { pauseMs } }, numbers(count)))
 
-/** Resumes tasks in the same way as the periodic task, which does so after ten minutes without progress. */
+/** Resumes tasks as the periodic task does when they have made no progress for ten minutes. */
 const resume = ({ db, bulk }: Node) =>
   db.tx(async (sql) => {
     await sql`update kernel.bulk_tasks set touched_at = now() - interval '11 minutes' where finished_at is null`
     await bulk.periodic.find(({ name }) => name === 'kernel.resume-bulk')!.run(sql)
   })
 
-/** Checks that the counts add up, and that exactly the items reported as done had their effect, each once. */
+/** Checks that the counts add up, that each succeeded item had its effect once, and that no other item had an effect. */
 async function checked({ db, bulk }: Node, taskId: string) {
   return await db.tx(async (sql) => {
     await sql`set transaction isolation level repeatable read`
@@ -83,7 +83,7 @@ test('a task resumes at its last commit after each kill -9', async () => {
     await once(child, 'exit')
     atKill.push((await checked(node, taskId)).counts.succeeded)
   }
-  assert.ok(atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180, `it was killed before its end: ${atKill}`)
+  assert.ok(atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180, `the walk must make progress and must not end before the last kill: ${atKill}`)
   const survivor = await aNode(connection)
   await resume(survivor)
   const { counts } = await finished(survivor, taskId)
@@ -94,7 +94,7 @@ test('a task resumes at its last commit after each kill -9', async () => {
   assert.deepEqual(await effectsOf(survivor.db.sql, walkId), numbers(200))
 })
 
-test('two nodes share the tasks, and a task that two jobs run at the same time is processed once', async () => {
+test('two nodes share the tasks, and even a task that two jobs run at the same time is processed once', async () => {
   const connection = await aDatabase()
   const [one, two] = [await aNode(connection), await aNode(connection)]
   await makeEffects(one.db.sql)

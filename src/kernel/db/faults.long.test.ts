@@ -1,4 +1,4 @@
-/** Checks that exactly the acknowledged rows are stored, whatever fails and whenever it fails. */
+/** Runs random statements while faults happen, and checks that exactly the acknowledged rows are stored. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ class OwnError extends Error {}
 
 interface Step {
   db: Db
-  /** Unique numbers to insert. Either all of them are inserted, or none. */
+  /** Unique numbers that the step inserts. It inserts either all of them or none. */
   ids: number[]
   pick: (below: number) => number
 }
@@ -79,7 +79,7 @@ const kinds: Record<string, (step: Step) => Promise<unknown>> = {
       }
       if (at === ids.length) await faults[pick(faults.length)]!(sql)
     }),
-  'a transaction whose parallel statements fail in part': ({ db, ids, pick }) =>
+  'a transaction in which some parallel statements fail': ({ db, ids, pick }) =>
     db.tx((sql) => Promise.all([...ids.map((id) => insert(sql, id)), faults[pick(faults.length)]!(sql)])),
   'a transaction that ignores the failure of a statement': ({ db, ids, pick }) =>
     db.tx(async (sql) => {
@@ -90,12 +90,12 @@ const kinds: Record<string, (step: Step) => Promise<unknown>> = {
     db.tx(async (sql) => {
       for (const id of ids) insert(sql, id).execute()
     }),
-  'a transaction that waits for no answer': ({ db, ids }) =>
+  'a transaction that awaits no statement': ({ db, ids }) =>
     db.tx(async (sql) => {
       insert(sql, ids[0]!).execute()
       copyIn(sql.unsafe('copy written (id) from stdin'), () => line(ids.slice(1))).catch(() => {})
     }),
-  'a transaction that waits for no answer and fails': ({ db, ids, pick }) =>
+  'a transaction that awaits no statement and fails': ({ db, ids, pick }) =>
     db.tx(async (sql) => {
       insert(sql, ids[0]!).execute()
       faults[pick(faults.length - 1)]!(sql).catch(() => {})
@@ -197,7 +197,7 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
   t.diagnostic(`${acknowledged.size} rows acknowledged, ${inDoubt.size} in doubt, ${proxy.cuts()} connections cut`)
   for (const [name, outcome] of outcomes) t.diagnostic(`${name}: ${JSON.stringify(outcome)}`)
   assert.deepEqual({ missing, unexpected, halves }, { missing: [], unexpected: [], halves: [] })
-  // The test would prove nothing if hardly any row was stored or no connection broke.
+  // The test proves something only if many rows were stored and connections broke.
   assert.ok(inDoubt.size > steps / 100, `${inDoubt.size} rows in doubt`)
   for (const name of ['a statement that fails', 'a copy that fails', 'a copy without content', 'a query'])
     assert.equal(outcomes.get(name)?.stored, 0, name)

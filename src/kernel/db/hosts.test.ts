@@ -70,7 +70,7 @@ suite('the database address', () => {
   })
 })
 
-test('hosts are tried in order from the last good one, and the most useful error is reported', async () => {
+test('hosts are tried in order, beginning with the last host that accepted a connection, and the most useful error is reported', async () => {
   const server = serverOf({ url: 'postgres://one,two,three/x' })
   const tried: string[] = []
   const reach = (good: string) =>
@@ -111,7 +111,7 @@ async function aServer() {
     port: listener.port,
     admin,
     async readOnly(yes: boolean) {
-      // The platform's role may not change the server's settings, so the test edits the configuration file, as an operator would.
+      // The role of the platform may not change settings of the server, so the test edits the configuration file, as an operator does.
       appendFileSync(configuration, `default_transaction_read_only = ${yes ? 'on' : 'off'}\n`)
       process.kill(postmaster!, 'SIGHUP')
       await eventually(async () =>
@@ -124,9 +124,9 @@ async function aServer() {
   }
 }
 
-test('of several hosts the one that accepts writes is used, also after a failover', async () => {
+test('of several hosts, the host that accepts writes is used, even after a failover', async () => {
   const { one, two, url } = await twoServers()
-  // Both servers have the same login and database. A row shows which server answers.
+  // Both servers have the same login and database. The row in the table `who` shows which server responds.
   await one.admin`insert into who values ('one')`
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await two.admin`insert into who values ('two')`
@@ -139,7 +139,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
   await db.sql`insert into written values (1)`
   await db.tx((sql) => sql`insert into written values (2)`)
 
-  // Failover: until the other host is found, writers get no error other than a 503.
+  // Failover: the only error that writers may get is 503, until the other host is found.
   const problems: unknown[] = []
   let id = 10
   let stopped = false
@@ -178,7 +178,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
   assert.equal(await where(), 'one')
 })
 
-test('callers get an error while no host accepts writes, and succeed as soon as one does', async () => {
+test('while no host accepts writes, callers get an error; when a host accepts writes, callers succeed', async () => {
   const { one, two, url } = await twoServers()
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await Promise.all([one.readOnly(true), two.readOnly(true)])

@@ -4,7 +4,7 @@ import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { connect } from '../db.ts'
 
-test('connections that are idle for 15 s are closed, and a later statement opens another', async () => {
+test('connections that are idle for 15 s are closed, and a later statement opens a new connection', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   const connection = await freshDatabase()
   const observer = connect(connection, { max: 2, name: 'observer' })

@@ -41,7 +41,7 @@ suite('the time limit of statements', () => {
     )
   })
 
-  test('statements do not wait behind a slow one while another connection answers', async () => {
+  test('statements do not wait behind a slow statement while another connection responds', async () => {
     const db = aDb({ max: 4 })
     await Promise.all([db.sql`select pg_sleep(0.1)`, db.sql`select pg_sleep(0.1)`])
     let isSlowAnswered = false
@@ -54,7 +54,7 @@ suite('the time limit of statements', () => {
     await slow
   })
 
-  test('the time limit of statements is 30 seconds by default, and can be lifted for a transaction or a pool', async () => {
+  test('the time limit of statements is 30 seconds by default, and can be removed for a transaction or a pool', async () => {
     const limit = (rows: Record<string, unknown>[]) => rows[0]?.statementTimeout
     const [db, unlimited] = [aDb(), aDb({ statementSeconds: 0 })]
     assert.equal(limit(await db.sql`show statement_timeout`), '30s')
@@ -68,12 +68,12 @@ suite('the time limit of statements', () => {
     assert.equal(
       limit(await db.tx((sql) => sql`show statement_timeout`)),
       '30s',
-      'the next transaction has the limit again',
+      'the next transaction must have the limit again',
     )
   })
 })
 
-test('connections to a server that no longer answers are closed, for plain statements and transactions', async () => {
+test('connections to a server that no longer responds are closed, and their statements and transactions fail', async () => {
   const sockets = new Set<net.Socket>()
   const { host, port } = connection as { host: string; port: number }
   const server = net.createServer((near) => {
@@ -102,7 +102,7 @@ test('connections to a server that no longer answers are closed, for plain state
 })
 
 suite('a transaction inside a transaction', () => {
-  test('a transaction inside a transaction throws at once with the reason, and the outer one can continue', async () => {
+  test('a transaction inside a transaction throws immediately with the reason, and the outer transaction can continue', async () => {
     const db = aDb({ max: 2 })
     await db.tx(async (sql) => {
       for (const inner of [
@@ -118,7 +118,7 @@ suite('a transaction inside a transaction', () => {
     })
   })
 
-  test('a transaction does not count as nested after the first one has ended, or on other connections', async () => {
+  test('a transaction does not count as nested if the first transaction has ended, or if it uses another pool', async () => {
     const [db, other] = [aDb({ max: 1 }), aDb({ max: 1 })]
     let later: Promise<unknown> | undefined
     await db.tx(async () => {
@@ -168,7 +168,7 @@ suite('a commit', () => {
     assert.equal(await db.tx(async () => 'nothing'), 'nothing')
   })
 
-  test('a commit is sent after statements that were not awaited, and later ones are rejected', async () => {
+  test('a commit is sent after statements that were not awaited, and statements after the commit are rejected', async () => {
     const db = aDb()
     await db.sql`create table if not exists waited (id int)`
     let own: Parameters<Parameters<typeof db.tx>[0]>[0] | undefined
@@ -193,7 +193,7 @@ test('statements that change the session are rejected on shared connections', as
 })
 
 suite('prepared statements', () => {
-  test('prepared statements are limited in number, and repeated texts stay prepared', async () => {
+  test('the number of prepared statements is limited, and statements that are repeated stay prepared', async () => {
     const db = aDb({ max: 1 })
     for (let n = 0; n < 600; n++) {
       assert.equal((await db.sql.unsafe(`select ${n} + $1::int as sum`, [1]))[0]?.sum, n + 1)
@@ -204,11 +204,11 @@ suite('prepared statements', () => {
     assert.equal(prepared.filter(({ statement }) => statement === "select 'again'").length, 1)
   })
 
-  test('prepared statements are not kept if the caller asks for that', async () => {
+  test('prepared statements are not kept if the caller requests it', async () => {
     const db = aDb({ max: 1 })
     assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
     const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
-    assert.equal(row?.n, 1, 'only this query itself must run')
+    assert.equal(row?.n, 1, 'only the query that counts must be prepared')
   })
 
   test('prepared statements work after a change of their table, outside and inside of transactions', async () => {
@@ -232,7 +232,7 @@ suite('prepared statements', () => {
     )
   })
 
-  test('prepared statements that fail the first time can be run again, also by concurrent callers of the same text', async () => {
+  test('prepared statements that fail the first time can run again, even if concurrent callers use the same text', async () => {
     const db = aDb({ max: 1 })
     const broken = () => db.sql`select * from not_there_yet where id = ${1}`
     for (const outcome of await Promise.allSettled([broken(), broken(), broken()]))
@@ -249,7 +249,7 @@ suite('prepared statements', () => {
 })
 
 suite('many callers', () => {
-  test('many callers share few connections, and each gets its own result', async () => {
+  test('many callers share few connections, and each caller gets its own result', async () => {
     const pool = connect(connection, { max: 4, name: 'shared' })
     afterAllTests(() => pool.end())
     const rows = await Promise.all(
@@ -272,7 +272,7 @@ suite('many callers', () => {
   test('many callers are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
     afterAllTests(() => pool.end())
-    // Both shared connections must be open. If there were only one, statements would be sent behind the slow statement.
+    // Both shared connections must be open. With one connection, statements would be sent behind the slow statement.
     await eventually(async () => {
       const sleeping = () => pool`select pg_backend_pid() as pid, pg_sleep(0.05)`
       const [[first], [second]] = await Promise.all([sleeping(), sleeping()])
@@ -299,7 +299,7 @@ suite('many callers', () => {
   })
 })
 
-test('a closing pool lets running statements finish, and rejects new ones', async () => {
+test('a closing pool lets running statements finish, and rejects new statements', async () => {
   const pool = connect(connection, { max: 2 })
   const begun = Promise.withResolvers<void>()
   const work = [

@@ -84,10 +84,10 @@ suite('a parameter', () => {
     })
   })
 
-  test('a parameter is sent with its type where PostgreSQL would infer a different type', async () => {
+  test('a parameter is sent with its type if PostgreSQL would otherwise infer a different type', async () => {
     const [row] = await sql`select ${new Date(86_400_000)} - interval '1 day' as before, ${true} and ${false} as both`
     assert.deepEqual(row, { before: new Date(0), both: false })
-    // With null as the value, the same text has other parameter types and is therefore another statement.
+    // With the value null, the parameter types differ, so the same text is prepared as a different statement.
     for (const at of [new Date(5), null, new Date(6), null])
       assert.deepEqual((await sql`select ${at}::timestamptz as at`)[0], { at })
   })

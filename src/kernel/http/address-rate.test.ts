@@ -15,7 +15,7 @@ test('the request rate per address counts an IPv6 /64 as one address, and IPv4 a
     metrics,
     authenticate: async () => undefined,
     callerWithoutAuthentication: () => undefined,
-    // The limit allows a burst of one request, then one every two seconds.
+    // The limit allows a burst of one request, and then one request every two seconds.
     rateLimit: { perCredential: 0, perAddress: 0.5 },
     trustProxy: noProxy,
     connections: {

@@ -136,7 +136,7 @@ describe('compression of responses', () => {
     }
   })
 
-  test('HEAD has the length of the response to GET, or none if that response is compressed', async () => {
+  test('the response to HEAD has the length of the response to GET, or no length if the response to GET is compressed', async () => {
     const plain = await get('/api/long')
     const length = plain.headers['content-length'] ?? assert.fail('GET has no length')
     for (const [accepted, expected] of [
@@ -206,7 +206,7 @@ describe('compression of responses', () => {
     assert.match(first.text, /event: one/)
   })
 
-  test('a hundred responses at once arrive complete, whether or not the limit of concurrent compressions leaves them uncompressed', async () => {
+  test('a hundred concurrent responses arrive complete; responses above the limit of concurrent compressions are not compressed', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => get('/api/long', { 'accept-encoding': 'gzip' })),
     )
@@ -216,7 +216,7 @@ describe('compression of responses', () => {
       assert.deepEqual(JSON.parse((headers['content-encoding'] ? gunzipSync(bytes) : bytes).toString()), long)
   })
 
-  test('compression of responses is not applied to calls of the platform by itself', async () => {
+  test('compression of responses is not applied to requests that the platform sends to itself', async () => {
     const call = { method: 'GET', url: '/api/mine', headers: { 'accept-encoding': 'gzip' } }
     const answer = await waypost.kit.internalCalls.call(aTenantAdmin(), call, {
       bytesMax: 1024 * 1024,

@@ -42,7 +42,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
     events,
     waiting,
     requests,
-    /** Opens a connection, sends the text and collects what it receives. */
+    /** Opens a connection, sends the text and collects the received data. */
     async client(text = '', localAddress = '127.0.0.1') {
       const socket = connect({ port, host: '127.0.0.1', localAddress })
       const read: string[] = []
@@ -58,7 +58,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-test('at the limit of an address, a new connection replaces the oldest idle one, and is refused if all of them are busy', async () => {
+test('at the limit of an address, a new connection replaces the oldest idle connection, and is refused if all connections are busy', async () => {
   const { client, share, events, waiting } = await aServer({ perAddress: 3 })
   const busy = await client(get('/slow'))
   const [silent, used] = [await client(), await client(get('/'))]
@@ -77,7 +77,7 @@ test('at the limit of an address, a new connection replaces the oldest idle one,
   assert.equal(share.open, 4)
 })
 
-test('a connection is not closed before it had time for its first request: another new connection is refused instead', async () => {
+test('a new connection is not closed before its client had time to send a request; a further connection is refused instead', async () => {
   const { client, events } = await aServer({ perAddress: 1, graceMs: 60_000 })
   const first = await client()
   const second = await client()
@@ -87,7 +87,7 @@ test('a connection is not closed before it had time for its first request: anoth
   assert.deepEqual(events, ['refused address 127.0.0.1'])
 })
 
-test('the total number of connections is limited, whatever their addresses', async () => {
+test('the total number of connections is limited for all addresses together', async () => {
   const { client, events, share } = await aServer({ max: 2 })
   const [first] = [await client(), await client('', '127.0.0.2')]
   const third = await client(get('/'), '127.0.0.3')
@@ -97,7 +97,7 @@ test('the total number of connections is limited, whatever their addresses', asy
   assert.equal(share.open, 2)
 })
 
-test('connections of a few addresses do not exclude other addresses: one of the most crowded address is closed, even a new one', async () => {
+test('at the total limit, a connection of the address with the most connections is closed, so that other addresses can connect', async () => {
   const { client, events, share } = await aServer({ max: 6, perAddress: 3, graceMs: 60_000 })
   const attackers = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
@@ -110,14 +110,14 @@ test('connections of a few addresses do not exclude other addresses: one of the 
   assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
   assert.ok(other.isOpen())
   assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
-  // With this connection, 127.0.0.1 would have three connections. No address has more, so none is closed and the new one is refused.
+  // With this connection, 127.0.0.1 would have three connections. No address has more connections, so the new connection is refused.
   const fifth = await client(get('/'), '127.0.0.1')
   await eventually(() => assert.ok(!fifth.isOpen()))
   assert.deepEqual(events.slice(2), ['refused total 127.0.0.1'])
   assert.equal(share.open, 6)
 })
 
-test('busy connections are never closed in favour of others, even if one address has all of them', async () => {
+test('busy connections are never closed for new connections, even if one address has all busy connections', async () => {
   const { client, events, waiting } = await aServer({ max: 2 })
   const busy = [await client(get('/slow')), await client(get('/slow'))]
   await eventually(() => assert.equal(waiting.length, 2))
@@ -136,7 +136,7 @@ test('a trusted proxy has no limit per address', async () => {
   assert.deepEqual(events, [])
 })
 
-test('connections that were closed or changed their protocol no longer count', async () => {
+test('connections that were closed or upgraded to another protocol no longer count', async () => {
   const { client, share } = await aServer({ perAddress: 2 })
   const upgraded = await client('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
   await eventually(() => assert.match(upgraded.read(), /^HTTP\/1.1 101/))
@@ -160,7 +160,7 @@ function keepSending({ socket }: { socket: Socket }, bytes: number) {
   return () => clearInterval(timer)
 }
 
-test('slow bodies from several addresses cannot occupy all connections: the slowest of them are closed with 408', async () => {
+test('slow bodies from several addresses cannot occupy all connections: the slowest connections are closed with 408', async () => {
   const { client, events, waiting, requests } = await aServer({ max: 6, perAddress: 3 })
   const attackers: Client[] = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
@@ -174,7 +174,7 @@ test('slow bodies from several addresses cannot occupy all connections: the slow
     assert.ok(requests.some(({ url, readableLength }) => url === '/unread' && readableLength === 4)),
   )
   for (let n = 0; n < attackers.length; n++)
-    // New connections are refused until the bodies have been measured.
+    // New connections are refused until the server has measured the speed of the bodies.
     await eventually(async () => {
       const before = waiting.length
       await client(get('/slow'), `127.0.0.${10 + n}`)

@@ -84,7 +84,7 @@ for (const [name, headers, end] of clients)
     assert.deepEqual(await ask('POST /raw', headers, end), { status: 200, body: '{"bytes":0}' })
   })
 
-test('a body of another type is still answered with 415', async () => {
+test('a body with another content type is answered with 415', async () => {
   for (const headers of [['Content-Type: text/plain'], []])
     for (const operation of ['POST /pause', 'POST /optional']) {
       const { status, body } = await ask(operation, [...headers, 'Content-Length: 2'], '{}')

@@ -65,7 +65,7 @@ test('a stream reports that its reader is behind, and when the reader continues'
   while (stream.send('much', data) && sent < 10_000) sent++
   assert.ok(sent < 10_000, 'the buffer must fill up')
   await new Promise((done) => setTimeout(done, 50))
-  // During the pause, the buffers of the sockets may have accepted more data, so the stream is filled again.
+  // During the pause, the sockets may have accepted more data, so the test fills the stream again.
   while (stream.send('much', data) && sent < 10_000) sent++
   drained = 0
   source.resume()

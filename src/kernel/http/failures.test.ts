@@ -19,7 +19,7 @@ const cases: [name: string, error: () => Error, status: number, level: number | 
   ['a wrong request', () => defineError('test_wrong', 400, 'wrong')(), 400, undefined],
 ]
 
-test('only failures of the platform itself are logged as errors', async () => {
+test('failures of the platform are logged as errors, failures of other servers as warnings, and wrong requests are not logged', async () => {
   const lines: { level: number }[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const server = fastify()
@@ -36,7 +36,7 @@ test('only failures of the platform itself are logged as errors', async () => {
   await server.close()
 })
 
-test('a client that disconnects within its body is no failure of the platform', async (t) => {
+test('a client that disconnects before its body is complete is not logged as a failure of the platform', async (t) => {
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
   const server = fastify()

@@ -1,4 +1,4 @@
-/** Tests HTTPS beside HTTP: certificates from files and their renewal, limits, redirects, Strict-Transport-Security. */
+/** Tests a server with HTTP and HTTPS: certificate files and their renewal, limits, redirects, Strict-Transport-Security. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -120,11 +120,11 @@ test('TLS 1.1 and plain HTTP are refused at the port of HTTPS', async () => {
   assert.ok(!answer.includes('hello'), answer)
 })
 
-test('changed files are used for new connections while open connections continue; faulty files change nothing', async () => {
+test('new connections use a changed certificate file, open connections continue, and a faulty file is ignored', async () => {
   const { port, pair } = await aServer()
   const before = await secureSocket(port)
   const second = await aServerCertificate(['localhost', '127.0.0.1'])
-  // The files now have the certificate of one pair and the key of another.
+  // The files now contain the certificate of one pair and the key of the other pair.
   writeFileSync(pair.certificateFile, second.cert)
   const serialBeforeRenewal = (await secureSocket(port)).serial
   assert.equal(serialBeforeRenewal, before.serial)
@@ -139,7 +139,7 @@ test('changed files are used for new connections while open connections continue
   await eventually(async () => assert.ok(![before.serial, renewed].includes((await secureSocket(port)).serial)))
 })
 
-test('files that cannot be used stop the start, with the names of the settings', async () => {
+test('with unusable certificate files, the start fails, and the error names the settings', async () => {
   const log = await createLog({ level: 'silent', format: 'json' })
   const other = await aServerCertificate(['localhost'])
   const context = (files: { certificateFile: string | undefined; keyFile: string | undefined }) =>
@@ -153,7 +153,7 @@ test('files that cannot be used stop the start, with the names of the settings',
   await assert.rejects(context(aPair({ cert: first.cert, key: other.key })), both)
 })
 
-test('connections over TLS count for the limit of an address, also in the handshake; the oldest idle one is closed', async () => {
+test('TLS connections count towards the limit of an address, even during the handshake; the oldest idle connection is closed', async () => {
   const { port, share, events } = await aServer({ perAddress: 2 })
   const idle = await secureSocket(port)
   const handshake = connectPlain({ port, host: '127.0.0.1' })
@@ -164,7 +164,7 @@ test('connections over TLS count for the limit of an address, also in the handsh
   await eventually(() => assert.ok(idle.socket.destroyed))
   next.socket.write(hello)
   await eventually(() => assert.match(next.text(), /hello$/))
-  // The connection in the handshake is the oldest one now, so it is closed.
+  // The connection in the handshake is now the oldest connection, so it is closed.
   await secureSocket(port)
   await eventually(() => assert.ok(handshake.destroyed))
   assert.equal(share.open, 2)
@@ -187,7 +187,7 @@ test('a connection with a request in progress is not closed in favour of a new c
   assert.equal(share.open, 1)
 })
 
-test('closing does not wait for a handshake that never comes', async () => {
+test('when the server closes, it does not wait for connections that send no handshake', async () => {
   const { port, share, close } = await aServer()
   const silent = connectPlain({ port, host: '127.0.0.1' })
   silent.on('error', () => {})

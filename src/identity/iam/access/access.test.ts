@@ -40,7 +40,7 @@ describe('the explanation of permissions', () => {
     assert.equal(answer.status, 201, answer.text)
     return answer.body
   }
-  // biome-ignore lint/suspicious/noExplicitAny: holders of every kind
+  // biome-ignore lint/suspicious/noExplicitAny: tests read holders of every kind
   async function holders(query: string, ask = admin): Promise<any> {
     const answer = await ask(`GET ${root}/access?${query}`)
     assert.equal(answer.status, 200, answer.text)
@@ -48,7 +48,7 @@ describe('the explanation of permissions', () => {
   }
   const names = ({ content }: { content: { name: string }[] }) => content.map(({ name }) => name)
 
-  test('the explanation of permissions names everybody with the scope on a resource, by roles and by grants', async () => {
+  test('the explanation of permissions lists all users and keys that have a scope on a resource by a role or a grant', async () => {
     const found = await holders('scope=endpoint:read&resource=application-a,endpoint-1')
     assert.deepEqual(names(found), ['ada', 'bea', 'cyd', 'dan', 'acme-back'])
     assert.equal(found.totalElements, 5)
@@ -88,7 +88,7 @@ describe('the explanation of permissions', () => {
       }
   })
 
-  test('the explanation of permissions is paged, has no disabled users or expired keys, and limits keys to the scopes of their owner', async () => {
+  test('the explanation of permissions is paged, omits disabled users and expired keys, and limits keys to the scopes of their owner', async () => {
     const asDan = waypost.as(aCaller({ tenantId: 'acme', id: ids.dan!, on: { 'tenant-system': ['*'] } }))
     const keyOf = async (key: object) => (await asDan(`POST ${root}/api-keys`, key)).body.id
     await keyOf({ name: 'all' })
@@ -135,7 +135,7 @@ describe('the explanation of permissions', () => {
     )
   })
 
-  test('the explanation of permissions belongs to the tenant, and needs the scopes to read users, roles and grants', async () => {
+  test('the explanation of permissions covers one tenant, and requires the scopes to read users, roles and grants', async () => {
     const otherTenant = waypost.as(aTenantAdmin('other'))
     assert.deepEqual(names(await holders('scope=endpoint:read&resource=endpoint-1', otherTenant)), ['other-back'])
     const hidden = await otherTenant(`GET ${root}/users/${ids.dan}/access`)
@@ -151,7 +151,7 @@ describe('the explanation of permissions', () => {
     }
   })
 
-  test('the explanation of permissions refuses bad input', async () => {
+  test('the explanation of permissions rejects bad input', async () => {
     for (const query of [
       '',
       'scope=',

@@ -67,7 +67,7 @@ suite('the profile of the caller', () => {
     })
   })
 
-  test('the profile of the caller says where scopes are held, and has no personal data if the caller is a client', async () => {
+  test('the profile of the caller lists the resources on which the caller has scopes, and has no personal data if the caller is a client', async () => {
     const caller = {
       tenantId: 'acme',
       subject: { type: 'client' as const, id: 'c' },
@@ -92,7 +92,7 @@ suite('the profile of the caller', () => {
 })
 
 suite('sessions of the caller', () => {
-  test('sessions of the caller are listed with client, program and times, and one of them is the present one', async () => {
+  test('sessions of the caller are listed with client, program and times, and one session is marked as the present session', async () => {
     const { ask } = await aUser('bea')
     await client.logIn('bea')
     const { body } = await ask('GET /me/sessions')
@@ -107,7 +107,7 @@ suite('sessions of the caller', () => {
     }
   })
 
-  test('sessions of the caller are ended one by one: the tokens of the session end, those of other sessions stay valid', async () => {
+  test('sessions of the caller are ended one by one: the tokens of an ended session are invalid, the tokens of other sessions stay valid', async () => {
     const { ask } = await aUser('cyd')
     const other = (await client.logIn('cyd')).body
     const found = (await ask('GET /me/sessions')).body.content
@@ -119,7 +119,7 @@ suite('sessions of the caller', () => {
     assert.equal((await ask(`DELETE /me/sessions/${id}`)).status, 404)
   })
 
-  test('all sessions of the caller but the present one can be ended', async () => {
+  test('all sessions of the caller except the present session can be ended', async () => {
     const { ask } = await aUser('dora')
     const others = [(await client.logIn('dora')).body, (await client.logIn('dora')).body]
     assert.equal((await ask('DELETE /me/other-sessions')).status, 204)
@@ -174,7 +174,7 @@ suite('preferences', () => {
     other: { 'my tool': { deep: [1, null, '<b>'] } },
   }
 
-  test('preferences are empty at first, then the ones that the user stored, with an ETag', async () => {
+  test('preferences are empty until the user stores some; then they are returned with an ETag', async () => {
     const { ask } = await aUser('ida')
     const empty = await ask('GET /me/preferences')
     assert.deepEqual([empty.status, empty.body], [200, {}])
@@ -190,7 +190,7 @@ suite('preferences', () => {
     assert.equal((await ask('PUT /me/preferences', {}, { 'if-match': etag })).status, 200)
   })
 
-  test('of two writers of preferences with the same ETag, one succeeds', async () => {
+  test('when several requests write preferences with the same ETag, one request succeeds', async () => {
     const { ask } = await aUser('jana')
     const etag = (await ask('GET /me/preferences')).headers.get('etag')!
     const put = (theme: string) => ask('PUT /me/preferences', { theme }, { 'if-match': etag })
@@ -198,7 +198,7 @@ suite('preferences', () => {
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('preferences belong to one user and are deleted with it', async () => {
+  test('preferences belong to one user and are deleted with the user', async () => {
     const { id, ask } = await aUser('kim')
     const { ask: otherUser } = await aUser('lea')
     assert.equal((await ask('PUT /me/preferences', { theme: 'dark' })).status, 200)

@@ -4,7 +4,7 @@ import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRealms } from '../../../../test/harness/iam.ts'
 import { levelOf, sentenceOf } from './texts.ts'
 
-test('the name of a scope becomes a sentence', () => {
+test('the description of a scope is a sentence that is generated from its name', () => {
   const nouns = new Map([['vpnclient', 'VPN clients']])
   for (const [scope, sentence] of [
     ['endpoint:read', 'Read endpoints.'],
@@ -25,7 +25,7 @@ test('the name of a scope becomes a sentence', () => {
   ])
 })
 
-test('the catalogue has every scope with a sentence, its roles and operations', async () => {
+test('the catalogue contains every scope with its sentence, its roles and its operations', async () => {
   const waypost = await openRealms()
   const ask = waypost.as(aCaller({ tenantId: 'acme' }))
   const { status, body } = await ask('GET /iam/api/v1/scopes')
