@@ -55,7 +55,7 @@ test('nodes share the quota, and each node exceeds it by at most about a hundred
     if (isExceeded(node, 'shared')) break
     node.quota.requireSamples('shared', kilobyte)
     stored += kilobyte
-    // The test awaits a timer, so that writes start in the background as for real messages from sockets.
+    // The test yields to the event loop, so that writes start in the background as for real messages from sockets.
     await new Promise((done) => setImmediate(done))
     if (round % 10 === 0) await node.quota.flush()
   }

@@ -69,7 +69,7 @@ test('a failing job is retried, and its handler can recognise the last attempt',
   await eventually(() => assert.deepEqual(attempts, [false, true]), { withinMs: 20_000 })
 })
 
-test('a job with startAfter waits until then, or runs at once if that time has passed', async () => {
+test('a job waits until the time `startAfter`, or runs immediately if this time has passed', async () => {
   const ran: string[] = []
   const { kit } = await openTestPlatform({
     services: [aService(({ jobs }) => jobs.handle(Later, async ({ what }) => void ran.push(what)))],
@@ -124,6 +124,6 @@ test('a job is declared once, has one handler, and cannot be sent without a hand
     kit.db.tx((sql) => kit.jobs.send(sql, Later, { what: 'unhandled' })),
     /job test\.later has no handler/,
   )
-  // @ts-expect-error the data must be of the job's type
+  // @ts-expect-error the data must have the type that the job declares
   await kit.db.tx((sql) => kit.jobs.send(sql, Count, { n: 'one' }))
 })

@@ -26,7 +26,7 @@ suite('JSON Patch', () => {
       }
   })
 
-  test('a test of a missing value fails, in arrays too', () => {
+  test('the operation `test` of a missing value fails, even in arrays', () => {
     for (const path of ['/b', '/b/c/d', '/list/2', '/list/-', '/list/01', '/list/length', '/toString'])
       for (const value of [null, 2, 'x']) assert.equal(statusOf({ list: [1, 2] }, [{ op: 'test', path, value }]), 409)
   })
@@ -57,7 +57,7 @@ suite('JSON Patch', () => {
     assert.equal(statusOf(JSON.parse('{"a":{"__proto__":1}}'), [{ op: 'test', path: '/a', value: {} }]), 409)
   })
 
-  test('a value cannot move into itself; moving it to its own path changes nothing', () => {
+  test('a value cannot be moved into itself; a move to the same path changes nothing', () => {
     assert.equal(statusOf({ a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }]), 400)
     assert.equal(statusOf({ a: 1 }, [{ op: 'move', from: '', path: '/a' }]), 400)
     assert.deepEqual(applyJsonPatch({ a: 1, ab: 2 }, [{ op: 'move', from: '/a', path: '/a' }]), { a: 1, ab: 2 })
@@ -118,7 +118,7 @@ suite('JSON Patch', () => {
   })
 })
 
-test('patches have the results of a well-known library where that one follows RFC 6902', () => {
+test('patches have the same results as a well-known library, except where the library violates RFC 6902', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(name, fc.constantFrom('0', '1', '2', '-'))
   const pointer = fc.array(step, { minLength: 1, maxLength: 3 }).map((steps) => `/${steps.join('/')}`)
@@ -159,5 +159,5 @@ test('patches have the results of a well-known library where that one follows RF
     },
   )
   fc.assert(property, { numRuns: 1000, seed: 11 })
-  assert.ok(followed > 200, `${followed} patches could be applied`)
+  assert.ok(followed > 200, `only ${followed} random patches could be applied`)
 })

@@ -39,9 +39,9 @@ suite('unusable schemas', () => {
     ['that is nested too deeply', `${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}`, /nested too deeply/],
   ]
   for (const [why, schema, problem] of refused)
-    test(`a schema ${why} is refused`, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
+    test(`a schema ${why} is rejected`, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
 
-  test('a schema is refused also if another tenant has the schema that it refers to', async () => {
+  test('a schema that refers to a schema of another tenant is rejected', async () => {
     const $id = 'https://example.org/secret.json'
     assert.equal(await problemOf({ $id, const: 'secret' }, 'one'), undefined)
     assert.match((await problemOf({ $ref: $id }, 'two'))!, /can't resolve reference/)
@@ -102,9 +102,9 @@ suite('a value is validated', () => {
   })
 })
 
-suite('a hostile schema costs its own request only', () => {
+suite('a hostile schema delays only its own request', () => {
   /**
-   * Each level of this schema validates the value twice, which makes 2^40 validations. The last level finds a violation each time, or none.
+   * Each level of this schema validates the value twice, so 40 levels need 2^40 validations. `last` is the schema of the last level.
    */
   const violated = { type: 'string' }
   const exponential = (last: object = { type: 'number' }) => {
@@ -116,7 +116,7 @@ suite('a hostile schema costs its own request only', () => {
     return { definitions, $ref: '#/definitions/d0' }
   }
 
-  test('a schema that takes too long is unusable, and neither the event loop nor other tenants wait for it', async () => {
+  test('a schema that takes too long is reported as unusable, and delays neither the event loop nor other tenants', async () => {
     let longestMs = 0
     let last = monotonicMs()
     const ticking = setInterval(() => {
@@ -150,7 +150,7 @@ suite('a hostile schema costs its own request only', () => {
       else assert.ok(typeof verdict === 'object' && 'violations' in verdict)
   })
 
-  test('more than a hundred waiting requests of a tenant get 429, those of another tenant do not', async () => {
+  test('requests of a tenant above a hundred waiting requests get 429, and requests of other tenants do not', async () => {
     const outcomes = await Promise.allSettled([
       ...Array.from({ length: 120 }, () => validateJson('flood', '{"type":"number"}', '1')),
       validateJson('calm', '{"type":"number"}', '1'),
@@ -167,7 +167,7 @@ suite('a hostile schema costs its own request only', () => {
     ])
   })
 
-  test('a value with too many violations is refused before they take much memory, and the next request works', async () => {
+  test('a value with too many violations is rejected before the violations take much memory, and the next request succeeds', async () => {
     const many = { items: { not: {}, type: 'string', minLength: 9, pattern: 'x', enum: [1], const: 2 } }
     for (const [schema, data] of [
       [many, `[${'1,'.repeat(490_000)}1]`],

@@ -55,7 +55,7 @@ suite('a keyed mutex', () => {
     assert.deepEqual([steps, mutex.isBusy('a')], [['outer', 'inner'], false])
   })
 
-  test('a keyed mutex rejects tasks above the limit of waiting ones', async () => {
+  test('a keyed mutex rejects tasks above the limit of waiting tasks', async () => {
     const mutex = createKeyedMutex({ waitingMax: 2 })
     const first = Promise.withResolvers<void>()
     const waiting = Array.from({ length: 3 }, () => mutex.run('a', () => first.promise))

@@ -64,7 +64,7 @@ for (const [where, open] of [
   ['rows', inRows],
 ] as const)
   describe(`a lockout in ${where}`, () => {
-    test(`a lockout in ${where} locks at the limit and not before, and ends exactly at the end of the lock`, async () => {
+    test(`a lockout in ${where} begins at the limit of failures, not earlier, and ends exactly when its time has passed`, async () => {
       const { fail, lockedFor, later } = open()
       assert.equal(await lockedFor(), 0)
       await fail(2)
@@ -77,7 +77,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 0)
     })
 
-    test(`a lockout in ${where} restarts counting after the window, and not a second before its end`, async () => {
+    test(`a lockout in ${where} counts from zero again when the window has ended, but not a second earlier`, async () => {
       const early = open()
       await early.fail(2)
       early.later(299)
@@ -90,7 +90,7 @@ for (const [where, open] of [
       assert.equal(await late.lockedFor(), 0)
     })
 
-    test(`a lockout in ${where} restarts counting after a lock, also within the same window`, async () => {
+    test(`a lockout in ${where} counts from zero again after a lock, even within the same window`, async () => {
       const { fail, lockedFor, later } = open()
       await fail(3)
       later(60)
@@ -98,7 +98,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 0)
       later(290)
       await fail(1)
-      assert.equal(await lockedFor(), 120, 'the window must begin after the lock')
+      assert.equal(await lockedFor(), 120, 'a new window must begin after the lock')
     })
 
     test(`a lockout in ${where} doubles the lock each time, up to 1,024 times, and starts over after a day without attempts`, async () => {
@@ -133,7 +133,7 @@ describe('a lockout in memory', () => {
     assert.equal(lockout.lockedSeconds('key'), 600)
   })
 
-  test('a repeated wrong value within the window counts once; only a few short values are remembered', () => {
+  test('a wrong value that is repeated within the window counts once; the lockout stores only a few short values', () => {
     let at = 0
     const lockout = createLockout({ ...rule, limit: 20 }, { nowMs: () => at })
     const failed = (what: string, times = 1) => {
@@ -152,7 +152,7 @@ describe('a lockout in memory', () => {
     assert.equal(lockout.lockedSeconds('key'), 60)
   })
 
-  test('keys are independent, and the one without an attempt for longest is evicted first', () => {
+  test('keys are independent, and the key whose last attempt is oldest is evicted first', () => {
     const lockout = createLockout({ ...rule, limit: 1 }, { keysMax: 2, nowMs: () => 0 })
     lockout.recordFailure('a')
     lockout.recordFailure('b')
@@ -170,7 +170,7 @@ describe('a lockout in rows', () => {
   const now = new Date('2026-01-01T00:00:00Z')
   const seconds = (after: number) => new Date(now.getTime() + after * 1000)
 
-  test('of concurrent attempts only as many as the limit are admitted; successful ones are not counted', async () => {
+  test('the number of concurrent attempts is limited to the limit of failures; successful attempts do not count', async () => {
     const key = randomBytes(8)
     const reservations = await Promise.all(Array.from({ length: 20 }, () => rows.reserve(sql, key, now, rule)))
     assert.equal(reservations.filter(Boolean).length, 3)

@@ -5,7 +5,7 @@ import { aNode, kernelDatabase } from '../../test/harness/nodes.ts'
 
 const idsOf = (members: { id: string }[]) => members.map(({ id }) => id).sort()
 
-test('nodes that start at the same time know each other, and notice at once that one stops', async (t) => {
+test('nodes that start at the same time know each other, and know immediately when one of them stops', async (t) => {
   const connection = await kernelDatabase(t)
   const nodes = await Promise.all([aNode(connection), aNode(connection), aNode(connection)])
   assert.equal(nodes[0]!.members.isAlone(), false, 'a process that has not joined must not count as alone')
@@ -29,7 +29,7 @@ test('nodes that start at the same time know each other, and notice at once that
   await eventually(() => assert.ok(nodes[0]!.members.isAlone()), { withinMs: 1000 })
 })
 
-test('the rows of a dead node are swept by one of the others, and again after a failure', async (t) => {
+test('one of the other nodes sweeps the rows of a dead node, and sweeps again after a failure', async (t) => {
   const connection = await kernelDatabase(t)
   const timing = { heartbeatMs: 100, deadAfterSeconds: 0.5 }
   const [one, two] = [await aNode(connection, { timing }), await aNode(connection, { timing })]
@@ -53,7 +53,7 @@ test('the rows of a dead node are swept by one of the others, and again after a 
   assert.equal(swept.length, 1)
 })
 
-test('rows of unknown nodes are found at the start', async (t) => {
+test('a node that starts sweeps the rows of unknown nodes', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aNode(connection)
   const swept: string[] = []
@@ -72,7 +72,7 @@ test('a node without heartbeats does not count as dead if the database was unrea
   const swept: string[] = []
   node.members.declareOwnedRows({ name: 'test', owners: async () => [], sweep: async (dead) => void swept.push(dead) })
   await node.start()
-  // No node could write a heartbeat for a minute, as in an outage of the database.
+  // All heartbeats are a minute old, as after an outage of the database.
   await node.db.sql`
     insert into kernel.nodes (id, version, seen_at) values ('also away', '0', now() - interval '1 minute')`
   await node.db.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${node.nodeId}`
@@ -84,7 +84,7 @@ test('a node without heartbeats does not count as dead if the database was unrea
   assert.ok(node.members.isAlive('also away'))
 })
 
-test('a node that was considered dead waits for the sweep, joins again and calls onReturn', async (t) => {
+test('a living node that other nodes consider dead waits for the sweep, joins again and calls onReturn', async (t) => {
   const connection = await kernelDatabase(t)
   const [node, other] = [await aNode(connection), await aNode(connection)]
   let [returns, resets] = [0, 0]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpenItems } from './open-items.ts'
 
-test('items are removed in any order, each once', () => {
+test('items can be removed in any order, and each item only once', () => {
   const open = createOpenItems<string>()
   const [removeA, removeB, removeC] = ['a', 'b', 'c'].map(open.add) as [() => void, () => void, () => void]
   removeA()
@@ -17,7 +17,7 @@ test('items are removed in any order, each once', () => {
   assert.equal(open.size, 0)
 })
 
-test('an item that is added while others are visited is not visited', () => {
+test('an item that is added during a visit of all items is not visited', () => {
   const open = createOpenItems<number>()
   open.add(1)
   for (const item of open) open.add(item + 1)

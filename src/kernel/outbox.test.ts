@@ -67,7 +67,7 @@ test('a node sleeps while another node delivers a key, and counts only its own d
   await eventually(async () => assert.equal((await one.successes()) + (await two.successes()), 2))
 })
 
-test('the cost of a batch depends on the events that it delivers, not on those that wait', async (t) => {
+test('the cost of a batch depends on the number of delivered events, not on the number of waiting events', async (t) => {
   const connection = await kernelDatabase(t)
   const { db, bus } = await aNode(connection)
   bus.handle('test.outbox', Done, async () => {})
@@ -103,7 +103,7 @@ test('event handlers that open another transaction do not block other handlers, 
   await node.db.tx((sql) => sql`select 1`)
 })
 
-test('after a failure within a batch, events keep their order, none is repeated, and other keys continue', async (t) => {
+test('after a failure within a batch, events keep their order, no event is repeated, and other keys continue', async (t) => {
   const connection = await kernelDatabase(t)
   let fails = true
   const node = await aWorker(connection, {
@@ -150,7 +150,7 @@ test('publishers of one key do not wait for each other', async (t) => {
   await eventually(async () => assert.deepEqual((await node.got('same')).toSorted(), [0, 1]))
 })
 
-test('two nodes deliver all events once and in order during publishing, in spite of failures', async (t) => {
+test('while two nodes publish and event handlers fail, all events are delivered once and in order', async (t) => {
   const connection = await kernelDatabase(t)
   const handle = async () => {
     if (Math.random() < 0.01) throw new Error('now and then')
@@ -168,12 +168,12 @@ test('two nodes deliver all events once and in order during publishing, in spite
   assert.equal((await one.successes()) + (await two.successes()), 4 * each)
 })
 
-test('a process without workers wakes the nodes that deliver', async (t) => {
+test('when a process without workers publishes an event, another node delivers it immediately', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aWorker(connection)
   const command = await aNode(connection)
   command.bus.handle('test.outbox', Done, async () => {})
-  await sleep(300) // After this time the first search of the node is over.
+  await sleep(300) // After this time, the node has finished its first search for events.
   await command.db.tx((sql) => command.bus.publish(sql, Done, done('command', 1)))
   await command.signals.flush()
   await eventually(async () => assert.deepEqual(await node.got('command'), [1]), { withinMs: 2000 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { monotonicMs } from './clock.ts'
 import { createPace } from './pace.ts'
 
-/** Blocks the thread for this long. */
+/** Blocks the thread for this number of milliseconds. */
 function work(ms: number) {
   for (const end = monotonicMs() + ms; monotonicMs() < end; );
 }
@@ -27,13 +27,13 @@ async function pausesBeside(utilization: number): Promise<number[]> {
   return pauses
 }
 
-test('pauses are longer the busier the process is', async () => {
+test('the busier the process is, the longer the pauses are', async () => {
   const alone = await pausesBeside(0)
   assert.deepEqual(new Set(alone), new Set([1]))
   assert.equal(alone.length, 50)
   const besideSome = (await pausesBeside(0.5)).at(-1)!
   const besideMany = (await pausesBeside(1)).at(-1)!
-  // If other work uses all of the time, a pause is eight times as long as the 4 ms of work.
+  // If other work uses the whole time of the thread, a pause is eight times as long as the 4 ms of work before it.
   assert.ok(besideSome > 8 && besideSome < 10, `${besideSome} ms`)
   assert.ok(besideMany > 32 && besideMany < 34, `${besideMany} ms`)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { partsOfPage, rowsOfIds, rowsOfPage } from './page-parts.ts'
 
-/** Returns a reader of the numbers from 0 on, and the calls that it got. */
+/** Returns a function that reads the numbers from 0 to `total - 1`, and the list of its calls. */
 function numbers(total: number) {
   const calls: string[] = []
   const all = Array.from({ length: total }, (_, n) => n)
@@ -27,13 +27,13 @@ function numbers(total: number) {
   }
 }
 
-test('a short page is read at once', async () => {
+test('a short page is read in one part', async () => {
   const { reader, calls } = numbers(50)
   assert.deepEqual(await Array.fromAsync(rowsOfPage({ offset: 45, limit: 100 }, reader)), [45, 46, 47, 48, 49])
   assert.deepEqual(calls, ['rows'])
 })
 
-test('a long page is read in parts, each only when it is needed', async () => {
+test('a long page is read in parts, and each part only when it is needed', async () => {
   const { reader, calls } = numbers(250)
   const parts = partsOfPage({ offset: 1, limit: null }, reader)
   assert.equal((await parts.next()).value!.length, 100)
@@ -46,7 +46,7 @@ test('a long page is read in parts, each only when it is needed', async () => {
   assert.deepEqual(calls, ['ids', 'byIds 100', 'byIds 100', 'byIds 49'])
 })
 
-test('rows of ids keep the order of the ids', async () => {
+test('rows that are read by their ids are returned in the order of the ids', async () => {
   const { reader } = numbers(0)
   const ids = Array.from({ length: 120 }, (_, n) => String(119 - n))
   assert.deepEqual(await Array.fromAsync(rowsOfIds(ids, reader.byIds)), ids.map(Number))

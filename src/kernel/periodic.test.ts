@@ -44,7 +44,7 @@ test('several nodes run a task once per period', async (t) => {
   assert.equal(row!.recent, true)
 })
 
-test('a task can ask for a longer pause after a run', async (t) => {
+test('a run of a task can return a longer pause until the next run', async (t) => {
   const { nodes } = await periodicNodes(t, 1)
   const runs = { often: 0, paused: 0 }
   nodes[0]!.periodic.start([
@@ -122,7 +122,7 @@ test('another node runs a task whose node died during the run', async (t) => {
   await eventually(() => assert.ok(runs.includes('two')))
 })
 
-test('a task stays on its node, and the other node tries it only after that node has left', async (t) => {
+test('a task stays on its node, and the other node tries to run it only after that node has left', async (t) => {
   const { nodes, reportLeave } = await periodicNodes(t, 2)
   const [one, two] = nodes
   let runs = 0
@@ -142,7 +142,7 @@ test('a task stays on its node, and the other node tries it only after that node
   await eventually(() => assert.ok(runsOfTwo > 0))
 })
 
-test('a run that ends after another node began its transaction is not repeated by that node', async (t) => {
+test('when a run ends after another node has begun its transaction for the same period, the other node does not repeat the run', async (t) => {
   const { nodes, sql, members } = await periodicNodes(t, 2)
   await sql`insert into kernel.periodic (name) values ('sweep')`
   const runs: string[] = []

@@ -28,7 +28,7 @@ const cases: [what: string, who: Holder, scope: string, where: Resource, may: bo
   ['a permission on the resource itself', reader('endpoint-1'), 'endpoint:read', endpoint, true],
   ['another scope on the resource', reader('endpoint-1'), 'endpoint:update', endpoint, false],
   [
-    'a scope that is only the beginning of the needed one',
+    'a scope whose name is a prefix of the required scope',
     reader('endpoint-1', ['endpoint']),
     'endpoint:read',
     endpoint,
@@ -36,14 +36,14 @@ const cases: [what: string, who: Holder, scope: string, where: Resource, may: bo
   ],
   ['the same scope on a sibling', reader('endpoint-2'), 'endpoint:read', endpoint, false],
   [
-    'a resource whose name is only the beginning of the needed one',
+    'a resource whose name is a prefix of the required resource',
     reader('endpoint-'),
     'endpoint:read',
     endpoint,
     false,
   ],
   ['a permission one level above covers the levels below', reader('application-one'), 'endpoint:read', endpoint, true],
-  ['another application covers nothing here', reader('application-two'), 'endpoint:read', endpoint, false],
+  ['a permission on another application', reader('application-two'), 'endpoint:read', endpoint, false],
   ['a permission two levels above', reader('tenant-system'), 'endpoint:read', endpoint, true],
   ['a permission on the root', reader('platform-system'), 'endpoint:read', endpoint, true],
   ['a permission below does not cover the level above', reader('endpoint-1'), 'endpoint:read', application, false],
@@ -106,7 +106,7 @@ const withManyPermissions = (extra: Record<string, string[]>) =>
     ...extra,
   })
 
-test('many permissions lead to the same decisions as few', () => {
+test('a caller with many permissions gets the same decisions as a caller with few permissions', () => {
   for (const [what, who, scope, where, may] of cases) {
     const many = withManyPermissions(
       Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])),
@@ -115,7 +115,7 @@ test('many permissions lead to the same decisions as few', () => {
   }
 })
 
-test('a permission added later takes effect at once', () => {
+test('a permission that is added later takes effect immediately', () => {
   const many = withManyPermissions({})
   assert.equal(holds(many, 'endpoint:read', endpoint), false)
   ;(many.permissions as { resource: string; scopes: Set<string> }[]).push({

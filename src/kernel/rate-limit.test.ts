@@ -58,7 +58,7 @@ suite('a bucket', () => {
     assert.equal(drawTokens(bucket, rate, at + 100, 100), 0)
   })
 
-  test('a bucket never delays without a limit', () => {
+  test('a bucket without a rate limit never delays', () => {
     const rate = { perSecond: 0, burst: 0 }
     const bucket = newBucket(rate)
     for (let i = 0; i < 1000; i++) assert.equal(drawTokens(bucket, rate, bucket.updatedAt, 1000), 0)

@@ -20,7 +20,7 @@ const aClient = (options: Partial<SafeConnectionsOptions> = {}) => {
 }
 
 suite('a request', () => {
-  test('a request arrives whole, and further ones use the same connection', async () => {
+  test('a request arrives complete, and further requests use the same connection', async () => {
     const receiver = await aReceiver()
     const { post, close } = aClient({ perHost: 1 })
     for (const body of ['one', 'zwei ✓', '']) assert.equal(await post(`${receiver.url}/path?q=1`, body), 200)
@@ -38,7 +38,7 @@ suite('a request', () => {
     await eventually(() => assert.equal(receiver.openConnections(), 0))
   })
 
-  test('a request shares connections with the same group only, and opens no more than the limit', async () => {
+  test('a request shares connections only with requests of its group, and a group opens at most the maximum of connections', async () => {
     const receiver = await aReceiver((response) => void setTimeout(() => response.end(), 5))
     const { post, close } = aClient()
     const all = ['a', 'b'].flatMap((group) => Array.from({ length: 20 }, () => post(receiver.url, '', 5000, group)))
@@ -48,7 +48,7 @@ suite('a request', () => {
     close()
   })
 
-  test('a request on a kept connection that the receiver has closed is sent again on a new one', async () => {
+  test('a request on a kept connection that the receiver has closed is sent again on a new connection', async () => {
     const receiver = await aReceiver()
     const { post, close } = aClient({ perHost: 1 })
     await post(receiver.url)
@@ -58,7 +58,7 @@ suite('a request', () => {
     assert.equal(await post(receiver.url), 200)
     receiver.respond = (_response, _request, socket) => socket.destroy()
     await assert.rejects(aClient().post(receiver.url), { code: 'ECONNRESET' })
-    // The request on the new connection is not sent again, although this connection too ends without a response.
+    // The new connection also ends without a response, but a request on a new connection is not sent again.
     assert.equal(receiver.requests.length, 4)
     close()
   })
@@ -83,7 +83,7 @@ suite('a guarded address', () => {
   const guarded = (lookup?: SafeConnectionsOptions['lookup']) =>
     aClient({ allowPrivate: false, ...(lookup && { lookup }) })
 
-  test('a guarded address is refused as a literal and as a name', async () => {
+  test('a private address is rejected in a URL with the address and in a URL with a name that resolves to it', async () => {
     const receiver = await aReceiver()
     await assert.rejects(guarded().post(receiver.url), RefusedAddress)
     await assert.rejects(guarded().post(`http://[::ffff:127.0.0.1]:${receiver.port}/`), RefusedAddress)
@@ -95,10 +95,10 @@ suite('a guarded address', () => {
     assert.equal(receiver.connectionCount(), 0)
   })
 
-  test('a connection goes to the checked address, even if the name resolves to another one afterwards', async () => {
+  test('a connection goes to the checked address, even if the name resolves to another address afterwards', async () => {
     const receiver = await aReceiver()
     let lookups = 0
-    // The first answer of the lookup is checked and used. Later answers would lead to another address.
+    // The address of the first lookup is checked and used. A second lookup would return a different address.
     const lookup = async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
     const { post, close } = aClient({ lookup })
     assert.equal(await post(`http://hooks.test:${receiver.port}/`), 200)
@@ -198,7 +198,7 @@ suite('a bad receiver', () => {
     await Promise.all(all.map((one) => assert.rejects(one, /no response headers within/)))
     receiver.respond = ok
     assert.equal(await post(receiver.url), 200)
-    assert.equal(receiver.requests.length, 2, 'requests whose time is over are not sent')
+    assert.equal(receiver.requests.length, 2, 'a request whose time limit has passed must not be sent')
     close()
   })
 
@@ -211,7 +211,7 @@ suite('a bad receiver', () => {
     await assert.rejects(aClient().post(receiver.url, '', 300), /no response headers within 0.3 s/)
   })
 
-  test('a bad receiver with a slow or endless body counts as answered, and its connection is closed', async () => {
+  test('a response with a slow or endless body counts as received after its headers, and its connection is closed', async () => {
     const receiver = await aReceiver((response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write('x'.repeat(10)), 20)

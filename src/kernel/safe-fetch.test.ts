@@ -140,7 +140,7 @@ test('a name is resolved once, and the connection goes to the checked address', 
   assert.equal(lookups, 1)
 })
 
-test('a name that resolves to a private address is rejected, even if it is one of several', async () => {
+test('a name that resolves to several addresses is rejected if one of them is private', async () => {
   const bad = { address: '169.254.169.254', family: 4 }
   const good = { address: '8.8.8.8', family: 4 }
   for (const found of [[bad], [good, bad], [{ address: '::ffff:a00:1', family: 6 }]])
@@ -156,13 +156,13 @@ test('a redirect is returned and not followed', async () => {
   assert.equal(answer.status, 302)
 })
 
-test('a response that is too large ends the request', async () => {
+test('a request fails if its response is too large', async () => {
   const port = await serve((_, response) => response.end('x'.repeat(5000)))
   const options = { allowPrivate: true, maxBytes: 4999 }
   await assert.rejects(safeFetch(`http://127.0.0.1:${port}/`, options), /more than 4999 bytes/)
 })
 
-test('a response that takes too long ends the request, even if it arrives byte by byte', async () => {
+test('a request fails if its response takes too long, even if the response arrives byte by byte', async () => {
   const port = await serve((_, response) => {
     const timer = setInterval(() => response.write('x'), 10)
     response.on('close', () => clearInterval(timer))

@@ -13,7 +13,7 @@ async function aDatabase() {
   return connect(connection, { max: 1 })
 }
 
-test('a sealed text opens again, differs each time, and cannot be tampered with', async () => {
+test('a sealed text can be opened; sealing the same text twice gives different results, and a changed sealed text is rejected', async () => {
   const secrets = createSecrets(Buffer.alloc(32, 7))
   const sealed = secrets.seal('größtes Geheimnis')
   assert.equal(secrets.open(sealed), 'größtes Geheimnis')
@@ -33,7 +33,7 @@ test('a text of the first version, which does not name its key, opens with any o
   assert.throws(() => createSecrets(Buffer.alloc(32, 8)).open(sealed))
 })
 
-test('new texts are sealed with the current key, and older keys still open theirs', () => {
+test('new texts are sealed with the current key, and texts that were sealed with older keys can be opened', () => {
   const secrets = createSecrets(Buffer.alloc(32, 1))
   const before = secrets.seal('before')
   secrets.setDataKeys({ current: Buffer.alloc(32, 2) })

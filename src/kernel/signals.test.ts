@@ -22,8 +22,8 @@ const Double = defineRequest<number, number>('test.double')
 const Unknown = defineRequest<number, number>('test.unknown')
 
 /**
- * Records signals. `got` contains each different text once, because on a slow machine a stored signal may be delivered twice. `deliveries`
- * contains all.
+ * Records signals. `got` contains each text once, because on a slow machine a stored signal may be delivered twice. `deliveries` contains
+ * all deliveries.
  */
 function recording(node: TestNode) {
   const [got, deliveries]: [string[], string[]] = [[], []]
@@ -65,7 +65,7 @@ for (const [name, transport] of [
     assert.deepEqual(
       one.got.toSorted(),
       ['to all', 'to any', 'to one'],
-      'signals must be received before the transaction returns',
+      'the sending node must receive its signals before the transaction returns',
     )
     await eventually(() => assert.deepEqual(two.got, ['to all', 'to two']), { withinMs: 1000 })
     assert.deepEqual(two.from, [one.nodeId, one.nodeId])
@@ -88,7 +88,7 @@ test('a transaction that is rolled back sends no signals', async (t) => {
   assert.deepEqual(one.got, ['ever'])
 })
 
-test('payloads of any size and text arrive unchanged, and cause no reset', async (t) => {
+test('payloads with any text of any size arrive unchanged, and cause no reset', async (t) => {
   const { one, two } = await twoNodes(t)
   const before = two.resets()
   const texts = ['é\n"\\ \u2028 😀', 'x'.repeat(7900), 'ß'.repeat(8000), '😀'.repeat(100_000), 'end']
@@ -123,7 +123,7 @@ test('a node that is alone stores nothing and sends nothing', async (t) => {
   assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
 })
 
-test('a node starts without delay although another node has just died, and resets again after the next heartbeat', async (t) => {
+test('after another node has just died, a node starts without delay, and gets another reset after the next heartbeat', async (t) => {
   const connection = await kernelDatabase(t)
   const living = recording(await aNode(connection))
   await living.start()
@@ -180,7 +180,7 @@ test('a signal of a node that died before sending it is delayed by less than a s
     await eventually(() => assert.ok(one.got.includes(`${n}`) && two.got.includes(`${n}`)), { everyMs: 5 })
     delays.push(undisturbedMs())
   }
-  // The test compares the median, because a busy machine delays single signals.
+  // The test limits the median of the delays, because a busy machine delays single signals.
   assert.ok(delays.toSorted((a, b) => a - b)[2]! < 1000, `${delays.map(Math.round)} ms`)
 })
 
@@ -214,7 +214,7 @@ test('a transaction whose signal cannot be stored is rolled back with the reason
   await eventually(() => assert.deepEqual([one.got, two.got], [['stored'], ['stored']]))
 })
 
-test('signals to all nodes in a steady flow share batches, and a signal to one node does not wait for them', async (t) => {
+test('frequent signals to all nodes share batches, and a signal to one node does not wait for a batch', async (t) => {
   const batches: string[][] = []
   const transport = (db: Db) => {
     const inner = postgresTransport(db)
@@ -245,7 +245,7 @@ test('signals to all nodes in a steady flow share batches, and a signal to one n
   await one.signals.sendNow(`node/${two.nodeId}`, Said, { text: 'urgent' })
   await eventually(() => assert.ok(two.got.includes('urgent')), { everyMs: 1 })
   t.diagnostic(`the urgent signal took ${Math.round(performance.now() - later)} ms`)
-  assert.deepEqual(batches.at(-1), ['all', `node/${two.nodeId}`], 'both signals must leave with the same batch')
+  assert.deepEqual(batches.at(-1), ['all', `node/${two.nodeId}`], 'the waiting signal must be sent in the batch of the urgent signal')
 })
 
 test('messages without a valid signature are dropped and counted', async (t) => {
@@ -300,7 +300,7 @@ test('a lost connection and a command that changes the database both cause a res
   })
 })
 
-test('a process that never starts can send signals', async (t) => {
+test('a process that does not join the nodes can send signals', async (t) => {
   const { one, two, connection } = await twoNodes(t)
   const command = await aNode(connection)
   await command.db.tx((sql) => command.signals.send(sql, 'all', Said, { text: 'command' }))
@@ -309,7 +309,7 @@ test('a process that never starts can send signals', async (t) => {
   await eventually(() => assert.deepEqual([...one.got, ...two.got].toSorted(), ['command', 'command', 'work']))
 })
 
-test('a request is answered, or fails at its time-out', async (t) => {
+test('a request to another node gets a response, or fails at its time-out', async (t) => {
   const { one, two } = await twoNodes(t)
   for (const { signals } of [one, two])
     signals.answer(Double, async (n) => {
@@ -326,7 +326,7 @@ test('a request is answered, or fails at its time-out', async (t) => {
   )
 })
 
-test('a failing handler does not keep other handlers from being called', async (t) => {
+test('other handlers are called even if one handler fails', async (t) => {
   const { one, two } = await twoNodes(t)
   two.signals.on(Said, () => {
     throw new Error('at once')

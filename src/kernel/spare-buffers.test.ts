@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { returnBuffer, takeBuffer } from './spare-buffers.ts'
 
-test('a returned buffer is given to one later caller', () => {
+test('a buffer that was returned is given to one later caller only', () => {
   const first = takeBuffer(20_000)
   assert.equal(first.length, 32_768)
   returnBuffer(first.subarray(5, 10))

@@ -24,7 +24,7 @@ test('a transaction that has lost its connection fails, and its later statements
   await other.sql`select pg_terminate_backend(${await begun.promise})`
   await failed
 
-  // The pool has reconnected. Another transaction uses the connection when the transaction that lost it continues.
+  // The pool has reconnected. When the transaction that lost its connection continues, another transaction uses the new connection.
   await eventually(() =>
     db.tx(async (sql) => {
       await sql`insert into notes values ('in time')`

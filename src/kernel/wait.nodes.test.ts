@@ -1,4 +1,4 @@
-/** Tests waiting on two nodes, as the command service does: a small service stores invocations and returns their results. */
+/** Tests waits with two nodes. A small service stores invocations and waits for their results, as the command service does. */
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
@@ -19,7 +19,7 @@ interface State {
 
 interface Invocations {
   invoke(tenantId: string, id: string): Promise<void>
-  /** Stores the result of a device; may run on any node. */
+  /** Stores the result of a device. Any node can store it. */
   report(ids: string[], result: string): Promise<void>
   states: RowWaits<State>
   /** Number of statements that read states. */
@@ -131,12 +131,12 @@ suite('waits with two nodes', async () => {
       await report(node, [id], 'opened')
       const { status, body } = await answer
       assert.deepEqual([status, body.result], [200, 'opened'])
-      assert.ok(monotonicMs() - began < 5000, 'the wait must end long before the time limit')
+      assert.ok(monotonicMs() - began < 5000, 'the wait must end when the result is stored, not at its time limit')
       await waitForWaiters(one, 0)
     }
   })
 
-  test('without a result the caller gets the state at the time limit; a deleted row gives 404', async () => {
+  test('a caller without a result gets the state at the time limit, and a caller whose row is deleted gets 404', async () => {
     const { status, body } = await invoke('slow', 0)
     assert.deepEqual([status, body.status], [202, 'PENDING'])
     const answer = invoke('deleted')
@@ -148,7 +148,7 @@ suite('waits with two nodes', async () => {
     assert.equal((await answer).status, 404)
   })
 
-  test('a small state of another node is returned without reading the row, a large one is read', async () => {
+  test('a small state that another node commits is returned without reading the row; for a large state, the row is read', async () => {
     for (const [id, result, reads] of [
       ['small', 'sent', 0],
       ['large', 'x'.repeat(2000), 1],
@@ -214,7 +214,7 @@ suite('waits with two nodes', async () => {
     assert.ok(reads < 2000)
   })
 
-  test('a node that stops responds to its waiters first', async () => {
+  test('a node that stops responds to all waiting callers before it ends', async () => {
     const port = await portOf(two)
     const answer = fetch(`http://127.0.0.1:${port}/test/invocations/stopped`, { method: 'POST' })
     await waitForWaiters(two, 1)

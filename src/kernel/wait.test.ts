@@ -9,7 +9,7 @@ import { ConnectionError } from './db/errors.ts'
 import { CallerDisconnected, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
 import { createWaits } from './wait.ts'
 
-/** Creates a node whose signals the test delivers, and rows that count their reads. */
+/** Creates a node, and rows whose reads are counted. The test delivers the signals of the node. */
 function aNode(limits?: { perTenant: number; total: number }) {
   const handlers: ((payload: never, from: string) => unknown)[] = []
   const resets: (() => void)[] = []
@@ -59,7 +59,7 @@ const aCaller = (tenantId = 'default') => {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 suite('a wait for a row', () => {
-  test('a wait for a row ends immediately if the state is the wanted one, otherwise after a signal for the row', async () => {
+  test('a wait for a row ends immediately if the row has the awaited state, and otherwise after a signal for the row', async () => {
     const { wait, rows, reads, deliver, waits } = aNode()
     rows.set('2', 'done')
     assert.equal(await wait(undefined, undefined, '2'), 'done')
@@ -85,7 +85,7 @@ suite('a wait for a row', () => {
     assert.equal(await waiting, 'done')
   })
 
-  test('a wait for a row ends with undefined when the row is gone', async () => {
+  test('a wait for a row ends with undefined when the row is deleted', async () => {
     const { wait, rows, reads, deliver } = aNode()
     assert.equal(await wait(undefined, undefined, 'unknown'), undefined)
     const waiting = wait()
@@ -112,7 +112,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('a wait for a row rejects when the caller disconnects, also during a read, and leaves nothing behind', async () => {
+  test('a wait for a row rejects when the caller disconnects, even during a read, and then no longer counts', async () => {
     const { wait, reads, deliver, waits } = aNode()
     const { ctx, abort } = aCaller()
     const [settled, reading] = [wait(ctx), aCaller()]
@@ -130,7 +130,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([reads.length, waits.size], [before, 0])
   })
 
-  test('a wait for a row ends with the current state when the process stops, and so do later ones', async () => {
+  test('a wait for a row ends with the current state when the process stops, and later waits end immediately', async () => {
     const { wait, reads, rows, stop, waits } = aNode()
     const early = wait()
     await eventually(() => assert.equal(reads.length, 1))
@@ -141,7 +141,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('a wait for a row is limited per tenant and in total: further ones get 429 with Retry-After', async () => {
+  test('a wait for a row above the limit of a tenant, or above the total limit, gets 429 with Retry-After', async () => {
     const { wait, rows, deliver } = aNode({ perTenant: 2, total: 3 })
     const mine = [wait(), wait()]
     await assert.rejects(wait(), (error: { headers?: Record<string, string> }) => {
@@ -177,7 +177,7 @@ suite('a wait for a row', () => {
     assert.throws(() => waits.define('test.failing', async () => new Map()), /defined twice/)
   })
 
-  test('a wait for a row shares reads: a thousand waiters need a few statements', async () => {
+  test('a wait for a row shares its reads with other waits: a thousand waits need few statements', async () => {
     const { wait, rows, reads, reset } = aNode()
     const all = Array.from({ length: 1000 }, (_, n) => {
       rows.set(`row ${n}`, 'waiting')
@@ -213,7 +213,7 @@ suite('a wait for a row', () => {
     rows.set('quick', 'done')
     await states.changed(sql, [{ id: 'quick', to: 'node/node-1', state: 'done' }])
     assert.deepEqual(await quick, { id: 'quick', state: 'done' })
-    assert.deepEqual(reads, [], 'the state must come with the change, without a read')
+    assert.deepEqual(reads, [], 'the wait must use the state that the signal contains, without a read')
 
     const early = start('early', () => {
       rows.set('early', 'done')
@@ -289,7 +289,7 @@ suite('a wait for a row', () => {
   })
 })
 
-test('no change between reading and listening is missed, in any interleaving', async () => {
+test('a wait misses no change between its read and its subscription, in whatever order they happen', async () => {
   const steps = fc.array(fc.constantFrom('write', 'deliver', 'reset', 'turn'), { maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(steps, fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }), async (before, delays) => {

@@ -41,7 +41,7 @@ test('names such as __proto__ are ordinary fields', () => {
   assert.equal(({} as { polluted?: boolean }).polluted, undefined)
 })
 
-test('text that is not JSON is refused with its position', () => {
+test('text that is not JSON is rejected with the position of the error', () => {
   const wrong = [
     '',
     '{',
@@ -63,7 +63,7 @@ test('text that is not JSON is refused with its position', () => {
   for (const text of wrong) assert.throws(() => parseDocument(text), JsonError, text)
 })
 
-test('documents that refer to themselves or are too large are refused', () => {
+test('documents that contain themselves or are too large are rejected', () => {
   startMeter()
   const loop: unknown[] = []
   loop.push(loop)

@@ -96,7 +96,7 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
-  test('a task that keeps its items processes the given objects, and rejects objects that are too large to keep', async () => {
+  test('a task that keeps its items in memory processes the given objects; it reads items from the database if they are too large to keep', async () => {
     const seen: { n: number }[] = []
     handlers.kept = async (_sql, _task, items) => {
       seen.push(...items)
@@ -113,7 +113,7 @@ suite('a task over stored items', () => {
     assert.equal(await run(small), 7)
     const large = numbers(3).map((n) => ({ n, text: 'x'.repeat(3 * 1024 * 1024) }))
     assert.equal(await run(large), 0)
-    assert.equal(await run(small), 7, 'tasks that have ended must not count towards the limit')
+    assert.equal(await run(small), 7, 'the items of ended tasks must not count towards the limit')
   })
 
   test('a task over stored items processes each page once and keeps a result for each item', async () => {

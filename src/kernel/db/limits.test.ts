@@ -208,7 +208,7 @@ suite('prepared statements', () => {
     const db = aDb({ max: 1 })
     assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
     const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
-    assert.equal(row?.n, 1, 'only the query that counts must be prepared')
+    assert.equal(row?.n, 1, 'only the counting query may be prepared')
   })
 
   test('prepared statements work after a change of their table, outside and inside of transactions', async () => {

@@ -14,7 +14,7 @@ const contents: Readable[] = []
 /** Authenticates the caller of a request again, as streams do. */
 let callerNow: () => Promise<Caller>
 
-/** Returns a content without an end. It yields nothing if `piece` is undefined. */
+/** Returns a stream that repeats `piece` without an end, or a stream without data if `piece` is undefined. */
 function endless(piece: Buffer | undefined): Readable {
   const content = new Readable({
     read() {
@@ -87,7 +87,7 @@ suite('limits of internal calls', () => {
     await eventually(() => assert.ok(contents.at(-1)!.destroyed))
   })
 
-  test('a response that never ends is given up', async () => {
+  test('an internal call whose response does not end fails at its time limit', async () => {
     await assert.rejects(call('/none', aTenantAdmin(), { timeoutMs: 300 }), ResponseTooLate)
     await eventually(() => assert.ok(contents.at(-1)!.destroyed))
   })
@@ -98,13 +98,13 @@ test('a stream cannot be opened by an internal call', async () => {
   assert.deepEqual([status, headers['x-waypost-error']], [400, 'no_stream_for_scripts'])
 })
 
-test('a request that continues keeps its own caller, even if the caller is checked during an internal call of another one', async () => {
+test('a request keeps its own caller, even if it authenticates again during an internal call of another caller', async () => {
   assert.equal((await platform.as(aTenantAdmin('one'))(`GET ${root}/remembered`)).status, 200)
   const { body } = await call('/caller', aTenantAdmin('other'))
   assert.deepEqual(JSON.parse(body), { tenantId: 'one' })
 })
 
-test('each tenant has an address of its own for internal calls, which is not the address of the machine', async () => {
+test('the internal calls of each tenant have a different address, which is not the address of the machine', async () => {
   const addressFor = async (tenantId: string): Promise<string> =>
     JSON.parse((await call('/address', aTenantAdmin(tenantId))).body).address
   const [one, other] = [await addressFor('one'), await addressFor('other')]

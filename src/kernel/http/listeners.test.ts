@@ -105,7 +105,7 @@ for (const host of both)
       )
       await eventually(() => assert.match(withBody.read(), /^HTTP\/1\.1 200 .*taken$/s))
       const malformed = await client(host, 'nonsense\r\n\r\n')
-      // This text comes from Fastify. Node.js itself responds without a body.
+      // The text shows that Fastify responded, because Node.js responds without a body.
       await eventually(() => assert.match(malformed.read(), /^HTTP\/1\.1 400 .*"message":"Client Error"/s))
       const refused = await client(host, request('PUT / HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 5'))
       await eventually(() => assert.match(refused.read(), /^HTTP\/1\.1 404 /))
@@ -126,7 +126,7 @@ test('both servers and their idle connections are closed with the application', 
   }
 })
 
-test('if another program uses one of the two addresses, the other one works', options, async () => {
+test('if another program uses one of the two addresses, the server listens on the other address', options, async () => {
   const other = createServer((socket) => socket.end('another program'))
   afterAllTests(() => void other.close())
   const { address: first } = await lookup('localhost')

@@ -27,7 +27,7 @@ test('a name consists of nouns and a known verb that fits the method', () => {
     assert.match(nameProblem(name, method) ?? 'none', problem, name)
 })
 
-test('a name is used once, and a summary has one line', () => {
+test('two operations with the same name are rejected, and a summary with two lines is rejected', () => {
   const check = createNameCheck()
   const route = { method: 'GET', root: '/api', path: '/things' }
   check({ ...route, schema: { name: 'things.list', summary: 'List things' } })
@@ -39,7 +39,7 @@ test('a name is used once, and a summary has one line', () => {
     assert.throws(() => check({ ...route, schema: { name: 'others.list', summary } }), /a summary of one line/)
 })
 
-test('a shape with a title is written once, without the internal properties of TypeBox', () => {
+test('the document contains a shape with a title once, without the internal properties of TypeBox', () => {
   const { refer, schemas } = createComponents()
   const Inner = Type.Object({ title: Type.Optional(Type.String()) }, { title: 'Inner' })
   const Outer = Type.Object({ one: Inner, more: Type.Array(Inner) }, { title: 'Outer' })

@@ -54,7 +54,7 @@ async function aServer() {
   return { waypost, signals, port, get: (path: string) => fetch(`http://127.0.0.1:${port}/api${path}`) }
 }
 
-test('the signal of a request aborts when its connection closes before the response, and not after it', async () => {
+test('the signal of a request aborts when its connection closes before the response, but not when it closes after the response', async () => {
   const { waypost, signals, port, get } = await aServer()
   assert.deepEqual(await (await get('/quick')).json(), { same: true })
   const socket = connect(port, '127.0.0.1')
@@ -79,7 +79,7 @@ test('the signal of a request aborts at the deadline of the operation and when t
   await closing
 })
 
-test('the signal of a request aborts when the process stops, while the server is still open, and is aborted for later requests', async () => {
+test('the signal of a request aborts when the process begins to stop; the signals of later requests are already aborted', async () => {
   const { waypost, signals, get } = await aServer()
   const waiting = get('/wait')
   await eventually(() => assert.equal(signals.length, 1))
@@ -100,7 +100,7 @@ test('an operation that throws the reason responds with 504 at the deadline and 
   assert.equal(response.headers.get('retry-after'), '2')
 })
 
-test('a request that is complete only after the server began to close gets a 503 with Retry-After', async () => {
+test('a request that becomes complete after the server has begun to close gets 503 with Retry-After', async () => {
   const { waypost, port } = await aServer()
   const accepted = new Promise<Socket>((resolve) => waypost.http.app.server.once('connection', resolve))
   const socket = connect(port, '127.0.0.1')

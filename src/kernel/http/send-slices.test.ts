@@ -18,7 +18,7 @@ app.get('/', (_, reply) => {
 const url = await app.listen({ host: '127.0.0.1', port: 0 })
 afterAllTests(() => app.close())
 
-test('a client that does not read shared bytes holds little memory', { timeout: 30_000 }, async () => {
+test('a response of shared bytes that the client does not read occupies little memory', { timeout: 30_000 }, async () => {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => {})
   socket.pause()
@@ -31,7 +31,7 @@ test('a client that does not read shared bytes holds little memory', { timeout: 
     await sleep(100)
   }
   assert.ok(sent < bytes.length, `${sent} bytes`)
-  assert.ok(response.writableLength < 1024 * 1024, `${response.writableLength} bytes wait`)
+  assert.ok(response.writableLength < 1024 * 1024, `${response.writableLength} bytes are buffered`)
   socket.destroy()
 })
 

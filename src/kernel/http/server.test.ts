@@ -205,7 +205,7 @@ for (const [url, message] of [
 test('a long list of invalid items is rejected as fast as a short one, with its first error', async () => {
   const words = Array.from({ length: 250_000 }, () => 1)
   const milliseconds: number[] = []
-  // Three runs are timed and the fastest counts, because other test files may use the CPU meanwhile.
+  // The fastest of three runs counts, because other test files may use the CPU at the same time.
   for (let n = 0; n < 3; n++) {
     const undisturbedMs = startUndisturbedTime()
     const answer = await ask('PUT /api/v1/words', words)
@@ -216,7 +216,7 @@ test('a long list of invalid items is rejected as fast as a short one, with its 
   assert.ok(Math.min(...milliseconds) < 1000, `${milliseconds} ms`)
 })
 
-test('the size limit of a body is the one that its route declares, or that of free-form JSON', async () => {
+test('the size limit of a body is the limit that its route declares, or the limit of free-form JSON', async () => {
   const text = (kibibytes: number) => JSON.stringify('x'.repeat(kibibytes * 1024 - 2))
   for (const [operation, kibibytes, status] of [
     ['PUT /api/v1/plain', 1024, 200],
@@ -282,7 +282,7 @@ test('an internal error reveals only the correlation id of its log entry', async
   })
 })
 
-test('an error has its code of the catalogue in a header, whatever the format of its body', async () => {
+test('a header of an error response contains the code of the error, in every error format', async () => {
   const codeOf = async (operation: string, body?: unknown) => (await ask(operation, body)).headers['x-waypost-error']
   assert.equal(await codeOf('POST /am/things/1', { name: 5 }), 'invalid_request')
   assert.equal(await codeOf('POST /api/v1/things/1', { name: 5 }), 'invalid_request')
@@ -291,13 +291,13 @@ test('an error has its code of the catalogue in a header, whatever the format of
   assert.equal(await codeOf('POST /api/v1/things/1', good), undefined)
 })
 
-test('an error has the name of the wrong field in a header, encoded', async () => {
+test('a header of an error response contains the encoded name of the wrong field', async () => {
   const answer = await ask('POST /api/v1/things/1', { ...good, name: 5 })
   assert.equal(answer.headers['x-waypost-field'], 'name')
   assert.equal((await ask('GET /api/v1/nowhere')).headers['x-waypost-field'], undefined)
 })
 
-test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {
+test('the correlation id of the caller is returned; a missing or malformed correlation id is replaced', async () => {
   assert.equal(
     (await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'abc.1' })).headers['x-correlation-id'],
     'abc.1',
@@ -306,7 +306,7 @@ test('the correlation id of the caller is returned; a missing or malformed one i
   assert.match(replaced.headers['x-correlation-id']!, /^[0-9a-f-]{36}$/)
 })
 
-test('an anonymous caller gets 401; one without the scope gets 403 before the body is read', async () => {
+test('an anonymous caller gets 401, and a caller without the scope gets 403 before the body is read', async () => {
   const anonymous = await platform.as(undefined)('POST /api/v1/things/1', good)
   assert.equal(anonymous.status, 401)
   assert.equal(anonymous.headers['www-authenticate'], 'Bearer')
@@ -382,7 +382,7 @@ test('a server does not start if an operation has no name or two operations have
   await assert.rejects(opened('x.get', 'x.get'), /have the same name x\.get/)
 })
 
-test('an API that requires authentication refuses the internal call of a caller without it', async () => {
+test('an API that requires authentication rejects the internal call of an anonymous caller', async () => {
   const { internalCalls } = platform.kit
   const request = { method: 'GET', url: '/api/v1/things' }
   const limits = { bytesMax: 1024 * 1024, timeoutMs: 5000 }

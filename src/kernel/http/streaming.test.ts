@@ -115,8 +115,8 @@ test('a body is read only as fast as the handler consumes it', async () => {
     },
     { withinMs: 20_000 },
   )
-  // The buffers of two sockets and of the streams can hold this much.
-  assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes left the sender`)
+  // The buffers of two sockets and of the streams have less than 32 MiB.
+  assert.ok(sent < 32 * 1024 * 1024, `the client sent ${sent} bytes, although the handler did not read`)
   stopped = true
   open()
   await sending
@@ -153,7 +153,7 @@ test('a streamed body may have any content type, exceed the limit of JSON bodies
   assert.equal((await responseOf(json)).status, 415)
 })
 
-test('a response before the end of the body arrives, and the connection can be reused', async () => {
+test('a response that is sent before the end of the body arrives, and the connection can be reused', async () => {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (data) => (text += data))
@@ -174,14 +174,14 @@ test('an interrupted body is logged as a 400, not as a 500', async () => {
   await eventually(() => assert.equal((failure as { code?: string }).code, 'body_interrupted'))
 })
 
-test('a response that the client does not read is ended; a response that is sent or read slowly is not', async () => {
+test('a response that the client does not read is aborted; a response that is sent slowly or read slowly is not aborted', async () => {
   const piece = Buffer.alloc(256 * 1024)
   const ended = Promise.withResolvers<string>()
   const server = createServer((incoming, response) => {
     limitReadTime(response, 100)
     const endless = Readable.from(
       (async function* () {
-        // This takes longer than the time limit, but the reader has read everything so far.
+        // The loop takes longer than the time limit, but the client has read all data that was sent.
         for (let round = 0; incoming.url === '/slow' && round < 5; round++) {
           yield Buffer.from('x')
           await sleep(60)
@@ -213,7 +213,7 @@ test('a response that the client does not read is ended; a response that is sent
   server.close()
 })
 
-test('"100 Continue" is sent when the body is to be read, for JSON too', async () => {
+test('"100 Continue" is sent when the server begins to read the body, even a JSON body', async () => {
   for (const path of ['/count', '/json']) {
     const outgoing = post(path, { expect: '100-continue', 'content-type': 'application/json', 'content-length': '2' })
     outgoing.flushHeaders()

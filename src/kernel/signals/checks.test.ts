@@ -6,7 +6,7 @@ import { createDb } from '../db.ts'
 import { createLog } from '../log.ts'
 import { createChecks } from './checks.ts'
 
-test('all checks share a statement, and a node that is alone runs only those that it needs', async (t) => {
+test('all checks share one statement, and a node that is alone runs only the checks that it needs', async (t) => {
   const db = createDb(await kernelDatabase(t), { max: 1 })
   const log = await createLog({ level: 'silent', format: 'json' })
   let isAlone = false
@@ -33,5 +33,5 @@ test('all checks share a statement, and a node that is alone runs only those tha
   isAlone = true
   const { length } = values.amongNodes!
   await eventually(() => assert.ok(values.always!.length >= length + 2))
-  assert.ok(values.amongNodes!.length <= length + 1, 'only the check that was running may have ended')
+  assert.ok(values.amongNodes!.length <= length + 1, 'only the check that was already running may end')
 })

@@ -5,7 +5,7 @@ import { createLog } from '../log.ts'
 import { createRelay } from './relay.ts'
 import type { Outgoing } from './transport.ts'
 
-test('the first message to a node is sent without a timer, messages to all nodes wait for others', async () => {
+test('the first message to one node is sent without delay, and messages to all nodes wait for further messages', async () => {
   const batches: Outgoing[][] = []
   const relay = createRelay({
     transport: {
