@@ -170,7 +170,7 @@ check('dates are computed and formatted as in Java', [
   ['BigDecimal.valueOf(2.345).setScale(2, RoundingMode.HALF_UP).doubleValue()', '2.35'],
 ])
 
-checkFailures('wrong types are refused', [
+checkFailures('a value of a wrong type throws an exception', [
   ["int x = 'a'", 'ClassCastException'],
   ['long x = 5L; int y = x', 'ClassCastException'],
   ['boolean o = true; Boolean b = o', 'ClassCastException'],
@@ -237,7 +237,7 @@ test('an error shows line, column and the text around it', () => {
   )
 })
 
-test('regular expressions can be switched off', () => {
+test('a script with a regular expression is rejected if the setting turns them off', () => {
   for (const source of ["'a' ==~ /a/", "Pattern.quote('a')", '/a/.matcher("a").find()'])
     assert.throws(() => run(source, false), /Regexes are disabled/, source)
 })

@@ -4,7 +4,7 @@ import { changedParts, createCompiledScripts, freeByte } from './compiled-script
 
 const block = 4096
 
-test('changed blocks are found inside and outside of the image, even a block of zeros and the last, incomplete block', () => {
+test('blocks that differ from the memory image are found, even outside of the image, blocks of zeros and an incomplete last block', () => {
   const image = [
     { at: block, bytes: new Uint8Array(2 * block).fill(1) },
     { at: 5 * block, bytes: new Uint8Array(block).fill(2) },
@@ -34,7 +34,7 @@ test('changed blocks are found inside and outside of the image, even a block of 
   assert.equal(restored[2 * block + 8], 1)
 })
 
-test('a script counts as repeated from its second run on; compiled scripts are kept up to a limit of memory', () => {
+test('a script counts as repeated at its second run, and compiled scripts are kept up to a memory limit', () => {
   const scripts = createCompiledScripts()
   assert.ok(!scripts.isRepeated('a'))
   assert.ok(scripts.isRepeated('a'))

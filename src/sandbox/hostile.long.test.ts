@@ -12,7 +12,7 @@ const world = `(input, call) => ({ ...input, toolbox: { httpClient: { get: (...a
 const sandbox = createSandbox({ worlds: { hostile: world }, memoryBytes: 12 * 2 ** 20 })
 afterAllTests(() => sandbox.stop())
 
-// The number of steps is lower than the default, so that loops end soon even on a busy machine.
+// The limit of steps is lower than the default, so that loops end soon even on a busy machine.
 const common: Partial<Limits> = { steps: 200_000, timeMs: 9500, calls: { http: 20 } }
 const limits = {
   steps: common,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseScript } from './parse.ts'
 
-test('a text is a script if it parses as a function body with a return of its own', () => {
+test('a text counts as a script if it parses as a function body with a `return` outside of inner functions', () => {
   for (const text of [
     'return 1',
     'return',
@@ -17,7 +17,7 @@ test('a text is a script if it parses as a function body with a return of its ow
     assert.deepEqual(parseScript(text), { ok: true, hasOwnReturn: true }, text)
 })
 
-test('a return in an inner function, a comment or a string does not count', () => {
+test('a text whose only `return` is in an inner function, a comment or a string does not count as a script', () => {
   for (const text of [
     '',
     '"return"',
@@ -60,7 +60,7 @@ test('a text that does not parse has a message with line and column', () => {
   }
 })
 
-test('deep nesting is accepted, or an error of the script with the reason SYNTAX', () => {
+test('a deeply nested script is either accepted or rejected with the reason SYNTAX', () => {
   for (const [open, close] of [
     ['(', ')'],
     ['[', ']'],

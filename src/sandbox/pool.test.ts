@@ -35,7 +35,7 @@ test('a stuck thread is replaced; its script fails, and the scripts behind it ru
   assert.equal(sandbox.stats().replaced, 1)
 })
 
-test('a script that runs for long does not delay other tenants', async () => {
+test('a script that runs for a long time does not delay scripts of other tenants', async () => {
   const sandbox = start({ active: 2 })
   await quick(sandbox, 'acme')
   const long = sandbox.run({
@@ -71,7 +71,7 @@ test('scripts that wait for host calls do not occupy the threads of other tenant
   )
   await eventually(() => assert.equal(calls, 3), { withinMs: 60_000 })
   assert.equal((await quick(sandbox, 'other')).ok, true)
-  assert.equal(calls, 3, 'a tenant must have at most three threads')
+  assert.equal(calls, 3, 'a tenant may have at most three threads')
   waiting.resolve('done')
   for (const outcome of await Promise.all(runs)) assert.equal(outcome.ok && outcome.json, '"done"')
   assert.equal(calls, 5)
@@ -97,21 +97,21 @@ test('scripts that wait for nested scripts of their tenant get the results, and 
     outcomes.map((outcome) => outcome.ok && outcome.json),
     ['4', '1', '1'],
   )
-  assert.ok(sandbox.stats().threads <= 7, `the tenant had ${sandbox.stats().threads} threads`)
+  assert.ok(sandbox.stats().threads <= 7, `at most 7 threads are allowed, and there are ${sandbox.stats().threads}`)
 })
 
-test('tenants take turns, however many scripts one of them has queued', async () => {
+test('tenants take turns, even if one tenant has queued many scripts', async () => {
   const sandbox = start({ active: 1 })
   await quick(sandbox, 'warm-up')
   const order: string[] = []
   const note = (tenantId: string) => quick(sandbox, tenantId).then(() => order.push(tenantId))
   const flood = Array.from({ length: 500 }, () => note('flood'))
   await Promise.all([...flood, note('small'), note('tiny')])
-  assert.ok(order.indexOf('small') <= 64, `the others wait for ${order.indexOf('small')} scripts`)
+  assert.ok(order.indexOf('small') <= 64, `the small tenant waited for ${order.indexOf('small')} scripts`)
   assert.ok(order.indexOf('tiny') <= 96)
 })
 
-test('a full queue is an error of its tenant alone', async () => {
+test('when the queue of a tenant is full, only scripts of this tenant are rejected', async () => {
   const sandbox = start({ active: 1, queuePerTenant: 10 })
   const runs = Array.from({ length: 15 }, () => quick(sandbox, 'acme'))
   const other = quick(sandbox, 'other')
@@ -127,7 +127,7 @@ test('a full queue is an error of its tenant alone', async () => {
   assert.equal((await quick(sandbox, 'acme')).ok, true, 'the queue must accept work again')
 })
 
-test('contexts that wait are limited by their size too', async () => {
+test('the total size of queued contexts is limited', async () => {
   const sandbox = start({ active: 1 })
   const input = `"${'x'.repeat(7 * 2 ** 20)}"`
   const runs = Array.from({ length: 6 }, () => sandbox.run({ tenantId: 'acme', input, script: 'return ctx.length' }))
@@ -135,7 +135,7 @@ test('contexts that wait are limited by their size too', async () => {
   assert.equal(results.filter(({ status }) => status === 'rejected').length, 2)
 })
 
-test('stopping ends waiting and running scripts with an error', async () => {
+test('when the sandbox stops, waiting and running scripts end with an error', async () => {
   const sandbox = start({ active: 1 })
   await quick(sandbox, 'acme')
   const running = sandbox.run({
@@ -154,7 +154,7 @@ test('stopping ends waiting and running scripts with an error', async () => {
   assert.equal(sandbox.stats().threads, 0)
 })
 
-test('scripts whose world cannot be built fail instead of waiting for ever', async () => {
+test('a script whose global objects cannot be built fails instead of waiting for ever', async () => {
   const errors: unknown[] = []
   const sandbox = start({ active: 1, worlds: { broken: '() => {' }, onError: (error) => errors.push(error) })
   const outcome = await quick(sandbox, 'acme')

@@ -25,7 +25,7 @@ test('tenants take turns, and the entries of a tenant keep their order', () => {
   assert.equal(queue.size, 0)
 })
 
-test('a tenant that may not run is passed over and keeps its place', () => {
+test('the queue skips a tenant that may not run, and the tenant keeps its position', () => {
   const queue = createFairQueue<ReturnType<typeof entry>>(limits)
   queue.add(entry('a', 1))
   queue.add(entry('b', 1))
@@ -43,12 +43,12 @@ test('the number and the bytes of the entries are limited for each tenant, and t
   assert.equal(queue.add(entry('b', 1, 100)), true)
   assert.equal(queue.add(entry('b', 2, 1)), false)
   assert.equal(queue.add(entry('c', 1, 100)), true)
-  assert.equal(queue.add(entry('d', 1, 100)), false, 'the total must be limited')
+  assert.equal(queue.add(entry('d', 1, 100)), false, 'the total bytes of all tenants must be limited')
   queue.take('a')
   assert.equal(queue.add(entry('a', 4)), true)
 })
 
-test('an entry that is put back is the next one of its tenant', () => {
+test('an entry that is put back is the next entry of its tenant', () => {
   const queue = createFairQueue<ReturnType<typeof entry>>(limits)
   for (const id of [1, 2, 3]) queue.add(entry('a', id))
   const first = queue.take('a')!

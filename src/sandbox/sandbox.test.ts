@@ -55,7 +55,7 @@ test('the clock and random numbers differ between runs', async () => {
   assert.ok(Math.abs(clock - Date.now()) < 60_000)
 })
 
-test('no run sees the globals of an earlier run', async () => {
+test('a run does not see global values that an earlier run has set', async () => {
   await succeed(
     'globalThis.left = 1; Array.prototype.left = 2; JSON.parse = null; ctx.a = 5; Math.max = null; return 1',
   )
@@ -63,7 +63,7 @@ test('no run sees the globals of an earlier run', async () => {
   assert.equal(json, '["undefined",null,2,2]')
 })
 
-test('a script that runs again and again starts in a fresh world each time, for each tenant, context and entry', async () => {
+test('each run of a repeated script starts with fresh global objects, for each tenant, context and entry function', async () => {
   const script = `
     globalThis.runs = (globalThis.runs ?? 0) + 1
     const pattern = /a/g
@@ -79,7 +79,7 @@ test('a script that runs again and again starts in a fresh world each time, for 
     const input = JSON.stringify({ a: { b: [1, 2] }, n, padding: 'x'.repeat(n * 3000) })
     const tenantId = n % 4 === 3 ? 'other' : 'acme'
     assert.equal((await succeed(script, { input, tenantId })).json, expected(n), `run ${n}`)
-    // Other scripts write into free memory. The next run must not see that.
+    // Other scripts write into free memory. The next run must not see what they have written.
     await succeed('const rest = []; for (let i = 0; i < 9000; i++) rest.push({ i }); return rest.length')
     const declared = 'function one() { return 1 } function two() { return 2 }'
     assert.equal((await succeed(declared, { entry: n % 2 ? 'one' : 'two' })).json, n % 2 ? '1' : '2')
@@ -88,7 +88,7 @@ test('a script that runs again and again starts in a fresh world each time, for 
   }
 })
 
-test('several scripts run against one context, and none sees the changes of another', async () => {
+test('several scripts run with the same context, and no script sees the changes of another script', async () => {
   const scripts = [
     'ctx.a.b.push(3); globalThis.x = 1; return ctx.a.b',
     'return [ctx.a.b, typeof x]',
@@ -105,7 +105,7 @@ test('several scripts run against one context, and none sees the changes of anot
   assert.deepEqual(sandbox.runAll({ tenantId: 'acme', input: '{}', scripts: [] }), [])
 })
 
-test('a large context is parsed once for several scripts, and later runs do not see it', async () => {
+test('a large context is parsed once for several scripts, and later runs do not see this context', async () => {
   const input = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ index, text: `entry ${index}` })))
   const scripts = Array.from({ length: 5 }, (_, index) => ({
     text: `ctx.push(1); return [ctx.length, ctx[${index}].index]`,
@@ -118,7 +118,7 @@ test('a large context is parsed once for several scripts, and later runs do not 
   assert.equal((await succeed('return ctx.a.b.length')).json, '2')
 })
 
-test('an error has its position in the text of the user', async () => {
+test('an error names line and column in the text of the script', async () => {
   const cases: [script: string, text: RegExp][] = [
     ['return ctx.x.y', /^line 1, column 8: TypeError: cannot read property 'y' of undefined$/],
     ['const a = 1\n\n  return b', /^line 3, column \d+: ReferenceError: b is not defined$/],
@@ -134,7 +134,7 @@ test('an error has its position in the text of the user', async () => {
   for (const [script, text] of cases) assert.match(failureText(await fail(script)), text, script)
 })
 
-test('the failure of a result that has no JSON form says why', async () => {
+test('if a result cannot be written as JSON, the failure says why', async () => {
   const cases: [script: string, message: RegExp][] = [
     ['const a = {}; a.a = a; return a', /contains itself/],
     ['return 1n', /BigInt has no JSON/],
@@ -169,7 +169,7 @@ test('members of the context can be returned for the next script', async () => {
   )
 })
 
-test('a second script runs in the same request after the first one, in a fresh world, unless a result or a host call prevents it', async () => {
+test('a request can run a second script after the first script, with fresh global objects, unless a result or a host call prevents it', async () => {
   const input = '{"a":1,"data":{"n":1}}'
   const then = async (script: string, second: string, options: Options = {}) => {
     const { first, next } = sandbox.runThen({
@@ -208,12 +208,12 @@ test('a second script runs in the same request after the first one, in a fresh w
     '1',
     'NEEDS_CALLS',
   ])
-  // While the first script is slow, other scripts may overtake it. The second script may then be left out.
+  // If the first script is slow, scripts of other requests may run next. The second script may then not run.
   const slow = await then('const end = Date.now() + 200; while (Date.now() < end); return 7', 'return 8')
   assert.ok(slow[0] === '7' && (slow[1] === 'NOT_RUN' || slow[1]?.[0] === '8'), JSON.stringify(slow))
 })
 
-test('console.log is collected within its limits, also if the script fails', async () => {
+test('the lines of console.log are returned up to their limits, even if the script fails', async () => {
   const { log } = await succeed(
     'console.log("a", 1, { b: [2] }, null, undefined, new Error("x")); console.warn(1n); return 1',
   )
@@ -235,7 +235,7 @@ test('console.log is collected within its limits, also if the script fails', asy
 const double: HostCall = async (_name, [value]) => (value as number) * 2
 const calls: Partial<Limits> = { calls: { double: 3 } }
 
-test('host calls look synchronous to the script', async () => {
+test('a script calls host functions synchronously', async () => {
   const script = 'const a = ctx.twice(2); const b = ctx.twice(a); return [a, b]'
   assert.equal((await succeed(script, { world: 'calling', call: double, limits: calls })).json, '[4,8]')
 })
@@ -261,7 +261,7 @@ test('the number and the size of host calls are limited', async () => {
   )
 })
 
-test('a refused call shows its message, any other error of the host is reported and hidden', async () => {
+test('the script sees the message of a rejected host call; it does not see the message of any other host error, which is reported', async () => {
   const refuse: HostCall = async () => {
     throw new CallRejected('the address is private')
   }
@@ -320,7 +320,7 @@ test('a context that is not JSON and texts that are too long are failures', asyn
   assert.throws(() => run('return 1', { world: 'none' }), /no world none/)
 })
 
-test('a check parses with the engine that would run the script, and runs nothing', async () => {
+test('a check parses a script with the engine of the sandbox, and does not run the script', async () => {
   const check = (script: string) => sandbox.check({ tenantId: 'acme', script })
   assert.deepEqual(await check('return 1'), { ok: true, hasOwnReturn: true })
   assert.deepEqual(await check('for (;;) throw 1'), { ok: true, hasOwnReturn: false })

@@ -73,7 +73,7 @@ suite('creating an application', () => {
     assert.deepEqual(publishedEvents.at(-1), { event: 'applications.application.created', payload })
   })
 
-  test('creating an application rejects a name that is taken, also by another tenant, and changes nothing', async () => {
+  test('creating an application rejects a name that any tenant already uses, and changes nothing', async () => {
     const name = await anApplication()
     const before = [...(await grantsOf(name))]
     for (const ask of [admin, other]) {
@@ -84,7 +84,7 @@ suite('creating an application', () => {
     assert.deepEqual([...(await grantsOf(name))], before)
   })
 
-  test('creating an application with the same name by concurrent requests succeeds once', async () => {
+  test('creating an application succeeds once if concurrent requests use the same name', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => admin(`POST ${root}/applications`, { name: 'contested' })),
     )
@@ -201,7 +201,7 @@ suite('reading applications', () => {
     assert.deepEqual((await waypost.as(aCaller())(`GET ${root}/applications`)).body, [])
   })
 
-  test('reading applications returns the same bytes for an application that is missing, hidden or of another tenant', async () => {
+  test('reading applications returns the same bytes if the application does not exist, is hidden or belongs to another tenant', async () => {
     const hidden = await anApplication()
     const ask = waypost.as(aCaller({ on: { 'application-app-0': ['*'] } }))
     const paths = (name: string) => [
@@ -303,7 +303,7 @@ suite('changing an application', () => {
     assert.equal(publishedEvents.length, eventsBefore)
   })
 
-  test('changing an application requires the scope: 403 for a caller who may only read', async () => {
+  test('changing an application without the scope gets 403 if the caller may read it', async () => {
     const name = await anApplication()
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
     const writer = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
@@ -393,7 +393,7 @@ suite('versions', () => {
     assert.equal((await admin(`POST ${path}`, { nameSuffix: 'v1' })).status, 409)
   })
 
-  test('versions are changed and deleted, and the application shows it at once', async () => {
+  test('versions are changed and deleted, and the next read of the application shows the change', async () => {
     const name = await anApplication()
     const version = await aVersion(name, 'v1', { displayName: 'One', description: 'Kept' })
     const path = `${root}/applications/${name}/app-versions/${version}`
@@ -442,7 +442,7 @@ suite('versions', () => {
 })
 
 suite('other services', () => {
-  test('other services check whether the tenant has an application, and find the owner of a version', async () => {
+  test('the contract tells other services whether a tenant has an application, and which application a version belongs to', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const ask = waypost.ask(Applications)
@@ -455,7 +455,7 @@ suite('other services', () => {
   })
 })
 
-test('deleting a tenant deletes its applications, versions and configurations, and no others', async () => {
+test('deleting a tenant deletes only its own applications, versions and configurations', async () => {
   const doomed = waypost.as(aTenantAdmin('doomed'))
   const name = await anApplication(doomed)
   const version = await aVersion(name, 'v1', {}, doomed)

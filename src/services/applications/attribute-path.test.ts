@@ -108,7 +108,7 @@ suite('a path', () => {
   test('a path treats an own __proto__ as a key', () =>
     assert.equal(select(JSON.parse('{"__proto__": {"a": 1}}'), '__proto__.a'), 1))
 
-  test('a path tries the next matching key if the rest of the path is not below the first', () => {
+  test('if the rest of a path does not exist below the first matching key, the path continues with the next matching key', () => {
     assert.equal(select({ a1: { x: 1 }, a2: { y: { z: 2 } }, a3: { y: { z: 3 } } }, 'a*.y.z'), 2)
   })
 })

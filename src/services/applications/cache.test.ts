@@ -8,7 +8,7 @@ import identity from '../../identity/index.ts'
 import { Applications } from './contract.ts'
 import applications from './index.ts'
 
-test('reads during continuous writes never return an older state than the last answered write', {
+test('a read during continuous writes never returns a state that is older than the last acknowledged write', {
   timeout: 60_000,
 }, async () => {
   const waypost = await openTestPlatform({ services: [applications, identity] })
@@ -22,8 +22,8 @@ test('reads during continuous writes never return an older state than the last a
     for (; !done; reads++) {
       const before = written
       const { body } = await admin(`GET ${path}`)
-      assert.ok(Number(shown(body as never)) >= before, `read ${shown(body as never)} after ${before} was answered`)
-      // Injected requests use no socket. The loop must yield, because otherwise responses of the database are not processed.
+      assert.ok(Number(shown(body as never)) >= before, `a read returned ${shown(body as never)} after the write of ${before} was acknowledged`)
+      // Injected requests use no socket, so the loop yields here. Otherwise responses of the database would not be processed.
       await setImmediate()
     }
     return reads
@@ -42,7 +42,7 @@ test('reads during continuous writes never return an older state than the last a
   for (const reads of await Promise.all(readers)) assert.ok(reads > 10)
 })
 
-test('a version with the name of a deleted version of another tenant has none of its configuration', async () => {
+test('a version has no configuration of a deleted version with the same name that belonged to another tenant', async () => {
   const waypost = await openTestPlatform({ services: [applications, identity] })
   await addRealms(waypost, 'default', 'other')
   const configOf = waypost

@@ -42,7 +42,7 @@ const ofVersion = (instance: string, name: string, version: string, config: obje
   enveloped(instance, name, { versions: { [version]: config } }, word)
 const autoExtract = (on: boolean) => ({ 'time-series': { 'auto-extract': on } })
 
-test('the initial load accepts a whole envelope once, only while no configuration exists', async () => {
+test('the initial load accepts an envelope with all configurations only while no configuration exists', async () => {
   const [first, second] = [await anApplication(), await anApplication()]
   const envelope = {
     dcx: { kaa: { applications: { [first]: { a: 1, versions: { [`${first}-v1`]: { a: 2 } } }, [second]: { b: 1 } } } },
@@ -114,7 +114,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(body, { ...enveloped('adx', name, { c: 1 }), ...enveloped('dcx', name, { a: 2 }) })
   })
 
-  test('the configuration of an application is independent of those of its versions', async () => {
+  test('the configuration of an application is independent of the configurations of its versions', async () => {
     const name = await anApplication()
     const [v1, v2] = [`${name}-v1`, `${name}-v2`]
     await admin(`PUT ${pathOf(name, v1)}`, ofVersion('dcx', name, v1, { level: 'v1' }))
@@ -219,7 +219,7 @@ suite('the configuration of an application', () => {
 })
 
 suite('a patch', () => {
-  test('a patch is merged by RFC 7396, on both levels', async () => {
+  test('a patch is merged by RFC 7396, for an application and for a version', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     for (const path of [pathOf(name), pathOf(name, version)]) {
@@ -233,7 +233,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('adx', name, version, merged))
   })
 
-  test('a patch that is sent at the same time as others loses no change', async () => {
+  test('concurrent patches lose no change', async () => {
     const name = await anApplication()
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
     await Promise.all(keys.map((key) => admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { [key]: 1 })))
@@ -334,7 +334,7 @@ suite('the configuration of a tenant', () => {
 })
 
 suite('the effective configuration', () => {
-  test('the effective configuration is that of the application, with its top-level keys replaced by those of the version', async () => {
+  test('the effective configuration is the configuration of the application, in which top-level keys of the version replace equal keys', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
@@ -352,7 +352,7 @@ suite('the effective configuration', () => {
     assert.deepEqual((await ask.configuration({ ...query, tenantId: 'other' })).config, {})
   })
 
-  test('the effective configuration is current as soon as a write has been answered, and is immutable for callers', async () => {
+  test('the effective configuration contains every acknowledged write, and callers cannot change it', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -366,7 +366,7 @@ suite('the effective configuration', () => {
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
 
-  test('the effective configuration of a version that was deleted and created again has nothing of the deleted version or application', async () => {
+  test('the effective configuration of a new version has no values of a deleted version or application with the same name', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -409,7 +409,7 @@ test('/bulk returns instances, applications and configurations, with filters', a
   assert.equal((await platform(`GET ${root}/bulk?include=x`)).status, 400)
 })
 
-test('the whole envelope contains more configurations than a page', async () => {
+test('the envelope of all configurations is complete, even if it has more configurations than a page', async () => {
   const name = await anApplication()
   await waypost.kit.db.sql`
     insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
@@ -423,7 +423,7 @@ test('the whole envelope contains more configurations than a page', async () => 
   assert.deepEqual(versions[`${name}-p77`], { i: 77 })
 })
 
-test('a change on one node invalidates the cache of another, and a restarted node reads it', async () => {
+test('a change on one node invalidates the cache of another node, and a restarted node reads the change', async () => {
   const connection = await freshDatabase()
   const config = loadConfig({ WAYPOST_DATA: temporaryDirectory() })
   const aNode = async () => {
@@ -489,7 +489,7 @@ suite('the API of the attribute dictionary', () => {
     assert.deepEqual((await admin(`GET ${path}`)).body, { q: 1 })
   })
 
-  test('the attributes of a version may be any JSON, and a value that is not an object replaces those of the application', async () => {
+  test('the attributes of a version may be any JSON, and a value that is not an object replaces all attributes of the application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const path = attributesPath(name, version)

@@ -38,7 +38,7 @@ suite('adx', () => {
     assert.deepEqual(await attribute('nothing'), { payload: null, always: true })
   })
 
-  test('adx prefers top-level keys of the version to those of the application', async () => {
+  test('adx returns the value of the version if version and application have the same top-level key', async () => {
     const v2 = sendTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
     assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
       limits: { low: 2 },

@@ -20,7 +20,7 @@ async function written(rows: StoredEntry[]) {
   return JSON.parse(pieces.join(''))
 }
 
-test('a written envelope is read back the same, with any combination of levels', async () => {
+test('an envelope that is written and read again is unchanged, for any combination of levels', async () => {
   const sets: StoredEntry[][] = [
     [row('a', 'x', null, { k: 1 })],
     [row('a', 'x', 'x-1', { k: 1 })],
@@ -40,7 +40,7 @@ test('a written envelope is read back the same, with any combination of levels',
   assert.deepEqual(await written([]), {})
 })
 
-test('an application without own keys and with versions is written as one object', async () => {
+test('an application that has configurations of its versions only is written as one object', async () => {
   const rows = [row('a', 'x', null, {}), row('a', 'x', 'x-1', { k: 1 })]
   assert.deepEqual(await written(rows), { a: { platform: { applications: { x: { versions: { 'x-1': { k: 1 } } } } } } })
 })

@@ -68,7 +68,7 @@ suite('an asset', () => {
     await expect(204, `PATCH ${assets}/${id}`, [{ op: 'add', path: '/floor', value: 1 }])
   })
 
-  test('a wrong field is refused with its name; violations beyond the first hundred are counted', async () => {
+  test('the error about a wrong field names the field; violations after the first hundred are only counted', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: '{"items":{"type":"string"}}' })
     const deep = '['.repeat(100) + ']'.repeat(100)
     const cases: [object, RegExp][] = [
@@ -101,7 +101,7 @@ suite('an asset', () => {
   })
 
   test('a schema that takes too long for a definition delays only the request with this definition', async () => {
-    // Each of the 40 levels doubles the work, and none finds a violation.
+    // Each of the 40 levels doubles the work, and no level finds a violation.
     const levels = Array.from({ length: 40 }, (_, n) => [
       `l${n}`,
       { allOf: [1, 2].map(() => ({ $ref: `#/definitions/l${n + 1}` })) },
@@ -132,7 +132,7 @@ suite('a JSON Patch of an asset', () => {
     return status === 204 ? read.body.definition : answer.body.message
   }
 
-  test('a JSON Patch of an asset is an object with operations, or an array, of either media type', async () => {
+  test('a JSON Patch of an asset is an object with operations or an array, with either media type', async () => {
     const operations = [
       { op: 'test', path: '/a', value: 1 },
       { op: 'replace', path: '/a', value: 2 },
@@ -149,7 +149,7 @@ suite('a JSON Patch of an asset', () => {
     assert.equal(await patched({ a: 1 }, []), '{"a":1}')
   })
 
-  test('a JSON Patch of an asset changes nothing when it fails: 409 for a test, 400 for anything else', async () => {
+  test('a JSON Patch of an asset that fails changes nothing; a failed `test` gets 409, and any other failure gets 400', async () => {
     const change = { op: 'add', path: '/b', value: 1 }
     assert.match(await patched({ a: 1 }, [change, { op: 'test', path: '/a', value: 2 }], 409), /operation 1/i)
     const wrong: [unknown, RegExp][] = [
@@ -189,7 +189,7 @@ suite('a JSON Patch of an asset', () => {
     )
   })
 
-  test('a hostile JSON Patch of an asset changes no prototype and is applied or refused within ten seconds', async () => {
+  test('a hostile JSON Patch of an asset changes no prototype and is applied or rejected within ten seconds', async () => {
     const proto = JSON.parse(
       '[{"op":"add","path":"/__proto__","value":{"polluted":1}},{"op":"add","path":"/a/__proto__","value":{}}]',
     )
@@ -245,11 +245,11 @@ suite('the list of assets', () => {
       ['%_"', a],
       ['%', a],
       ['_', a],
-      // Names of fields, true and null are not searchable texts.
+      // The search finds texts of values. It does not find names of fields, true and null.
       ['name'],
       ['true'],
       ['null'],
-      // The search must not match across two values.
+      // A search text must not match the end of one value and the beginning of the next value.
       ['Room-1'],
       ['\u0001'.repeat(2)],
       ['a\u0001b', c],
@@ -263,7 +263,7 @@ suite('the list of assets', () => {
     assert.equal((await expect(200, `POST ${assets}/list`, { assetIds: [] }, ask)).body.totalElements, 0)
   })
 
-  test('the list of assets refuses wrong values', async () => {
+  test('the list of assets rejects wrong values', async () => {
     for (const wrong of ['size=0', 'size=10001', 'page=-1', 'sort=name', 'sortOrder=up', `search=${'x'.repeat(256)}`])
       await expect(400, `GET ${assets}?${wrong}`, undefined, ask)
     for (const wrong of [
@@ -309,7 +309,7 @@ suite('permissions on assets', () => {
     await expect(200, `GET ${assets}/${hidden}`, undefined, waypost.as(aPlatformAdmin()))
   })
 
-  test('a permission on a type allows to create its assets, and the creator holds every scope on them', async () => {
+  test('a caller with a permission on a type can create assets of this type, and then has every scope on these assets', async () => {
     const assetTypeId = await aType()
     const creator = aCaller({ on: { [`asset-type-${assetTypeId}`]: ['asset-type:asset:create'] } })
     const created = await expect(201, `POST ${assets}`, { assetTypeId, definition: '{}' }, waypost.as(creator))

@@ -20,7 +20,7 @@ const {
 } = await openAssets()
 const { db, bus } = waypost.kit
 
-test('relations of an unregistered endpoint end, and do not return when its id is registered again', async () => {
+test('relations of an endpoint end when it is unregistered, and do not exist when its id is registered again', async () => {
   const [site, gateway, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
   await link(
     relation('CONTAINS', site, gateway),
@@ -30,7 +30,7 @@ test('relations of an unregistered endpoint end, and do not return when its id i
   )
   const { entityId } = entity(gateway)
   await expect(204, `DELETE /epr/api/v1/endpoints/${entityId}`)
-  // The relations are no longer returned, even before the event is handled.
+  // Even before the event is processed, the relations are no longer returned.
   assert.deepEqual(await relationsOf(site), [`CONTAINS ${sensor}`])
   assert.equal((await treeOf(site)).children.length, 1)
   const { version } = await anApplication()
@@ -49,7 +49,7 @@ test('relations of an unregistered endpoint end, and do not return when its id i
   assert.equal((await relationsOf(gateway)).length, 1)
 })
 
-test('an event that is handled late leaves the relations of an endpoint that was registered again', async () => {
+test('an event that is processed late does not end the relations of an endpoint that was registered again', async () => {
   const [site, gateway] = [await anAsset(), await anEndpointEntity()]
   await link(relation('CONTAINS', site, gateway))
   const { entityId } = entity(gateway)
@@ -66,7 +66,7 @@ test('an event that is handled late leaves the relations of an endpoint that was
   await eventually(async () => assert.equal((await relationsOf(site)).length, 0))
 })
 
-test('all data of a tenant is deleted with it', async () => {
+test('when a tenant is deleted, all its data of the service is deleted', async () => {
   const ask = waypost.as(aTenantAdmin('doomed'))
   const assetTypeId = await aType({}, ask)
   const [a, b] = [await anAsset({ assetTypeId }, ask), await anAsset({ assetTypeId }, ask)]

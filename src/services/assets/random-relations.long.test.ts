@@ -1,4 +1,4 @@
-/** Makes random changes of relations, on two nodes and through two services, and compares them with a simple model. */
+/** Makes random changes of relations, on two nodes and through two services, and compares the result with a simple model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'
@@ -75,7 +75,7 @@ const pathsOf = ({ entityType, entityId, children }: TreeNode): string[] => {
   return [name, ...children.flatMap((child) => pathsOf(child).map((path) => `${name} ${child.relationType} ${path}`))]
 }
 
-test(`relations, sessions and trees are those of the model after each of 150 random changes (seed ${seed})`, async () => {
+test(`relations, sessions and trees equal the model after each of 150 random changes (seed ${seed})`, async () => {
   const below = seededInteger(seed)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
   const model = aModel()
@@ -83,7 +83,7 @@ test(`relations, sessions and trees are those of the model after each of 150 ran
   const names: EntityName[] = [await anAsset(), await anAsset(), await anAsset(), await anAsset()]
   for (let n = 0; n < 4; n++) names.push(`ENDPOINT ${await anEndpoint(version)}`)
 
-  /** Links or unlinks one to three relations at once, all or none. */
+  /** Links or unlinks one to three relations in one request, which changes all of them or none. */
   async function change(word: 'link' | 'unlink') {
     const edges = Array.from(
       { length: 1 + below(3) },
@@ -162,7 +162,7 @@ test(`relations, sessions and trees are those of the model after each of 150 ran
   })
 })
 
-test(`requests at the same time, at two nodes and through two services, never form a cycle (seed ${seed})`, async () => {
+test(`concurrent requests at two nodes and through two services never form a cycle (seed ${seed})`, async () => {
   const below = seededInteger(seed + 1)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
   for (let round = 0; round < 12; round++) {
@@ -200,6 +200,6 @@ test(`requests at the same time, at two nodes and through two services, never fo
         assert.ok((await relationsOf(child)).includes(`IS_CONTAINED_BY ${name}`), 'both ends of a relation must agree')
     const isOnCycle = (name: EntityName, above: EntityName[]): boolean =>
       above.includes(name) || stored.get(name)!.some((child) => isOnCycle(child, [...above, name]))
-    assert.ok(!names.some((name) => isOnCycle(name, [])), `a cycle in round ${round}`)
+    assert.ok(!names.some((name) => isOnCycle(name, [])), `there is a cycle after round ${round}`)
   }
 })

@@ -56,7 +56,7 @@ suite('relations', () => {
     assert.deepEqual((await expect(200, `${v2}?entityIds=${entityId}&entityType=endpoint`)).body, [])
   })
 
-  test('linking a linked pair, or unlinking one that is not linked, changes nothing and is answered with 204', async () => {
+  test('to link a pair that is linked, or to unlink a pair that is not linked, changes nothing and gets 204', async () => {
     const [a, b] = [await anAsset(), await anEndpointEntity()]
     for (let round = 0; round < 2; round++) await link(relation('CONTAINS', a, b), relation('CONTAINS', a, b))
     assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
@@ -68,7 +68,7 @@ suite('relations', () => {
     await expect(204, unlinkUrl, [])
   })
 
-  test('CONTAINS between two endpoints is the relation of the register', async () => {
+  test('CONTAINS between two endpoints is stored as the relation `contains` of the register', async () => {
     const [gateway, sensor] = [await anEndpointEntity(), await anEndpointEntity()]
     const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
     const registered = async () =>
@@ -93,7 +93,7 @@ suite('relations', () => {
     )
   })
 
-  test('relations are created all or none; the error names the relation', async () => {
+  test('a request creates all of its relations or none; the error names the wrong relation', async () => {
     const [a, b, c] = [await anAsset(), await anEndpointEntity(), await anAsset()]
     const good = relation('CONTAINS', a, b)
     const cases: [number, unknown, RegExp][] = [
@@ -142,7 +142,7 @@ suite('relations', () => {
     assert.equal((await inRegister(e1, e3)).status, 204)
     await link(relation('MANAGES', e3, e1), relation('MANAGES', e1, e3))
     await unlink(relation('CONTAINS', asset, e2))
-    // e1 still contains e3, but no longer through the asset.
+    // The endpoint e1 still contains e3, but no longer through the asset.
     await expect(400, linkUrl, relation('CONTAINS', e3, e1))
     await link(relation('CONTAINS', e3, asset))
   })
@@ -161,7 +161,7 @@ suite('relations', () => {
     assert.equal((await expect(200, `${url}asset`)).body[0].relationType, 'CONTAINS')
   })
 
-  test('relations are listed completely, however many they are', async () => {
+  test('a list of thousands of relations is complete', async () => {
     const [hub, gateway] = [await anAsset(), await anEndpointEntity()]
     const { entityId } = entity(hub)
     await waypost.kit.db.sql`
@@ -174,7 +174,7 @@ suite('relations', () => {
     await waypost.kit.db.sql`delete from assets.relations where from_id = ${entityId} and to_id like 'bulk-%'`
   })
 
-  test('a wrong query of relations is refused', async () => {
+  test('a wrong query of relations is rejected', async () => {
     for (const [url, field] of [
       [v2, 'entityIds'],
       [`${v2}?entityIds=`, 'entityIds'],
@@ -235,7 +235,7 @@ suite('sessions of relations', () => {
     )
   })
 
-  test('sessions of relations stay when the other end is deleted', async () => {
+  test('the sessions of a relation are still listed for one end after the other end is deleted', async () => {
     const [site, room, sensor] = [await anAsset(), await anAsset(), await anEndpointEntity()]
     await link(relation('CONTAINS', site, room), relation('CONTAINS', site, sensor))
     await expect(204, `DELETE ${am}/assets/${entity(room).entityId}`)

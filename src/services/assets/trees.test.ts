@@ -19,7 +19,7 @@ interface Tree {
 const sizeOf = ({ children }: Tree): number => children.reduce((sum, child) => sum + sizeOf(child), 1)
 const depthOf = ({ children }: Tree): number => Math.max(0, ...children.map((child) => 1 + depthOf(child)))
 
-/** Inserts assets named by these numbers, and the relations between them. Returns asset 0. */
+/** Inserts an asset for each number in `edges`, and the relations between the assets. Returns asset 0. */
 async function insertTree(prefix: string, edges: [from: number, to: number][]): Promise<EntityName> {
   const { body } = await expect(201, `POST ${am}/asset-types`, { displayName: prefix, definitionJsonSchema: '{}' })
   const ids = [...new Set([0, ...edges.flat()])]
@@ -107,7 +107,7 @@ suite('a tree of relations', () => {
     )
   })
 
-  test('a tree shows an entity that is managed by an entity below it once more, without children', async () => {
+  test('an entity that an entity below it manages appears a second time in the tree, without children', async () => {
     const [a, b] = [await anAsset(), await anEndpointEntity()]
     await link(relation('MANAGES', a, b), relation('MANAGES', b, a))
     const tree: Tree = await treeOf(a)
@@ -124,7 +124,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([depthOf(cut), sizeOf(cut), cut.truncated], [32, 33, true])
   })
 
-  test('a tree of relations has at most 10,000 nodes, level by level', async () => {
+  test('a tree of relations has at most 10,000 nodes; the nodes of the upper levels are included first', async () => {
     const star = (children: number) => Array.from({ length: children }, (_, n): [number, number] => [0, n + 1])
     const whole: Tree = await treeOf(await insertTree('star-', star(9999)))
     assert.deepEqual([sizeOf(whole), whole.truncated], [10_000, undefined])
@@ -132,8 +132,8 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(cut), depthOf(cut), cut.truncated], [10_000, 1, true])
   })
 
-  test('a tree with 2^32 paths between few entities is truncated too', async () => {
-    // There are two entities on each level. Each contains both entities of the next level, which makes 2^32 paths.
+  test('a tree with 2^32 paths between few entities is also truncated', async () => {
+    // Each level has two entities, and each entity contains both entities of the next level. There are 2^32 paths.
     const edges = Array.from({ length: 32 }, (_, level) =>
       [2 * level - 1, 2 * level].flatMap((from) =>
         [2 * level + 1, 2 * level + 2].map((to): [number, number] => [Math.max(0, from), to]),
@@ -154,7 +154,7 @@ suite('a tree of relations', () => {
       await release.promise
     })
     await locked.promise
-    // Two requests are processed, 50 wait, and 18 are refused.
+    // Two requests are processed, 50 requests wait, and 18 requests are rejected.
     const answering = Array.from({ length: 70 }, () => admin(url))
     let refused = 0
     for (const answer of answering) void answer.then(({ status }) => (refused += status === 429 ? 1 : 0))

@@ -39,7 +39,7 @@ suite('an asset type', () => {
     assert.equal(replaced.headers.etag, put.headers.etag)
     assert.notEqual(put.headers.etag, etag)
     const { updatedAt: changedAt, ...changed } = replaced.body
-    // A PUT without type and poolIds keeps them. Other optional fields that are absent are removed.
+    // A PUT without `type` and `poolIds` keeps their values. All other optional fields that are absent are removed.
     const expected = { id, type: 'ROOM_1', displayName: 'Hall', definitionJsonSchema: anySchema, poolIds: ['p1'] }
     assert.deepEqual(changed, { ...expected, tenantId: 'default', createdAt })
     assert.ok(changedAt >= createdAt)
@@ -50,7 +50,7 @@ suite('an asset type', () => {
     assert.equal((await admin(`PUT ${typePath}`, input())).status, 404)
   })
 
-  test('an asset type gets a type from its display name, with a number if it is taken', async () => {
+  test('the field `type` of a new asset type is made from its display name, with a number if this value is already used', async () => {
     const typeOf = async (displayName: string) =>
       (await expect(201, `POST ${types}`, input({ displayName }))).body.type as string
     assert.equal(await typeOf('Cold store, façade 7'), 'COLD_STORE__FA_ADE_7')
@@ -65,7 +65,7 @@ suite('an asset type', () => {
     for (const type of many) assert.match(type, /^[A-Z0-9_]{2,50}$/)
   })
 
-  test('an asset type has a type that is unique in the tenant', async () => {
+  test('the field `type` of an asset type is unique in the tenant', async () => {
     const id = await aType({ type: 'UNIQUE' })
     const second = await aType({ type: 'SECOND' })
     const taken = await expect(409, `POST ${types}`, input({ type: 'UNIQUE' }))
@@ -83,7 +83,7 @@ suite('an asset type', () => {
     await expect(204, `DELETE ${types}/${id}`)
   })
 
-  test('an asset type is refused with a wrong field or an unusable schema', async () => {
+  test('an asset type with a wrong field or an unusable schema is rejected', async () => {
     const cases: [object, RegExp][] = [
       [{ type: 'room' }, /type/],
       [{ type: 'A' }, /type/],

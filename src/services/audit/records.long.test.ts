@@ -18,7 +18,7 @@ const bootstrap = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'ut
 const records = '/api/v1/audit/records'
 const { anApplication, anEndpoint } = createFixtures(ask)
 
-// biome-ignore lint/suspicious/noExplicitAny: records of every kind
+// biome-ignore lint/suspicious/noExplicitAny: tests read records of every kind
 const recordsOf = async (query: Record<string, string>, client = ask): Promise<any[]> => {
   const answer = await client(`GET ${records}?${new URLSearchParams(query)}`)
   assert.equal(answer.status, 200, answer.text)
@@ -26,7 +26,7 @@ const recordsOf = async (query: Record<string, string>, client = ask): Promise<a
   return answer.body.content
 }
 
-/** Sends a request and returns its only record. If an object is created, its address is added to the record after the response. */
+/** Sends a request and returns its only record. The address of a created object is added to the record after the response. */
 async function recordOf(operation: string, body: unknown, status: number) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
@@ -34,7 +34,7 @@ async function recordOf(operation: string, body: unknown, status: number) {
   const location = answer.headers.get('location')
   const record = await eventually(async () => {
     const found = await recordsOf({ correlationId })
-    assert.equal(found.length, 1, `${operation} has ${found.length} records`)
+    assert.equal(found.length, 1, `${operation} must have one record, and it has ${found.length}`)
     if (location) assert.equal(found[0].resource, new URL(location, baseUrl).pathname)
     return found[0]
   })
@@ -42,7 +42,7 @@ async function recordOf(operation: string, body: unknown, status: number) {
   return { answer, record }
 }
 
-test('a change is recorded with the caller, address, request, object and names of fields, and without values', async () => {
+test('the record of a change has the caller, address, request, object and names of fields, but no values', async () => {
   const { record } = await recordOf('POST /api/v1/applications', { name: 'audited', description: 'never stored' }, 201)
   const { id, at, correlationId, actorId, address, ...rest } = record
   assert.deepEqual(rest, {
@@ -87,7 +87,7 @@ test('changes of users, their roles, API keys, tokens and credentials are record
   for (const secret of secrets) assert.ok(!rows.includes(secret), `a record contains ${secret}`)
 })
 
-test('reads, searches and samples are not recorded; a refusal for lack of permission is', async () => {
+test('reads, searches and samples are not recorded, and requests that are rejected for lack of permission are recorded', async () => {
   const { version } = await anApplication()
   const { endpointId } = await anEndpoint(version)
   const search = await ask('POST /am/api/v1/assets/list', {})
@@ -108,7 +108,7 @@ test('reads, searches and samples are not recorded; a refusal for lack of permis
   assert.deepEqual(await recordsOf({ correlationId: invalid.headers.get('x-correlation-id')! }), [])
 })
 
-test('if the record of a change cannot be written, the change is not made or gets no successful response', async () => {
+test('if the record of a change cannot be written, the change is not made, or its response is an error', async () => {
   await sql.unsafe(
     `alter table kernel.audit_log add constraint none check (operation not in ('applications.create', 'applications.patch')) not valid`,
   )
@@ -123,7 +123,7 @@ test('if the record of a change cannot be written, the change is not made or get
   assert.equal((await ask('POST /api/v1/applications', { name: 'unrecorded' })).status, 201)
 })
 
-test('logins, failed logins and lockouts are recorded, and a name that nobody has is not', async () => {
+test('logins, failed logins and lockouts are recorded, except for usernames that do not exist', async () => {
   const { id } = bootstrap.default.backendClient
   const user = { username: 'mallory', password: 'the-Right-passw0rd' }
   const created = await ask('POST /iam/api/v1/users', user)

@@ -10,7 +10,7 @@ const { ask, baseUrl, mqttUrl, waypost } = await openInProcessPlatform({
 })
 const { anApplication, anEndpoint } = createFixtures(ask)
 
-test('one device cannot store more than the quota of its tenant: its samples are answered with 429, and other messages work but are not recorded', async () => {
+test('when a device exceeds the quota of its tenant, its samples get 429, and its other messages are processed but not recorded', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const topic = `kp1/${version}/dcx/${token}/json`
@@ -51,7 +51,7 @@ test('one device cannot store more than the quota of its tenant: its samples are
   assert.equal((await ask(`GET /api/v1/applications/${app}`)).status, 200)
 })
 
-test('the usage of another tenant needs the scope on the platform', async () => {
+test('to read the usage of another tenant, a caller needs the scope on the platform', async () => {
   assert.equal((await ask('GET /api/v1/audit/usage?tenantId=platform')).status, 403)
   assert.equal((await ask('GET /api/v1/audit/usage?days=0')).status, 400)
 })

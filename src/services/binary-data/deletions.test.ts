@@ -1,4 +1,4 @@
-/** Tests deletions, expiry, and the remains after a crash. */
+/** Tests deletions, expiry, and the removal of incomplete uploads after a crash. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -124,7 +124,7 @@ test('deleting an endpoint deletes its files, blobs and tokens', async () => {
   assert.equal((await fixture.admin(`GET ${root}${stays.path}/files/2`)).text, 'file 2')
 })
 
-test('an endpoint that is registered again with the same id has only what it stores from then on', async () => {
+test('an endpoint that is registered again with the same id has no files and blobs of the earlier endpoint', async () => {
   const endpoint = await fixture.anEndpoint(app)
   await fixture.upload(endpoint, '/files/old', 'old')
   const old = await fixture.aToken(endpoint)
@@ -140,7 +140,7 @@ test('an endpoint that is registered again with the same id has only what it sto
   assert.equal((await fixture.admin(`GET ${root}${reregistered.path}/files/new`)).text, 'new')
 })
 
-test('an upload removes the file of a former owner of the endpoint id, and the usage of that tenant is corrected', async () => {
+test('an upload replaces a file that an earlier endpoint with the same id of another tenant left, and reduces the usage of that tenant', async () => {
   const otherApp = await fixture.anApplication('other')
   const former = await fixture.anEndpoint(otherApp, { tenantId: 'other' })
   await fixture.upload(former, '/files/x', 'former')
@@ -157,7 +157,7 @@ test('an upload removes the file of a former owner of the endpoint id, and the u
   await settled()
 })
 
-test('a clock that is behind keeps neither files nor upload tokens of an unregistered endpoint', async () => {
+test('files and upload tokens of an unregistered endpoint are deleted even if the clock of the node is behind', async () => {
   clockAheadMs += 3_600_000
   const endpoint = await fixture.anEndpoint(app)
   await fixture.upload(endpoint, '/files/x', 'x')
@@ -195,8 +195,8 @@ test('an upload that ends after the deletion of its endpoint is rejected and rem
   await settled()
 })
 
-test('an upload that a crash interrupted is removed after an hour, and not before', async () => {
-  // This is the state after a node was killed: the upload is recorded and half of its content is written.
+test('an upload that a crash interrupted is removed after an hour, and not earlier', async () => {
+  // The test creates the state after a node was killed: the upload is recorded, and half of its content is written.
   const key = newBlobKey()
   const draft = join(directory(), 'unfinished', key)
   mkdirSync(dirname(draft), { recursive: true })
@@ -213,7 +213,7 @@ test('an upload that a crash interrupted is removed after an hour, and not befor
   assert.equal(await count('uploads'), 0)
 })
 
-test('contents that are deleted during a backup are kept until it ends', async () => {
+test('contents that are deleted during a backup are kept until the backup ends', async () => {
   const endpoint = await fixture.anEndpoint(app)
   await fixture.upload(endpoint, '/files/a', 'old')
   await settled()
@@ -242,7 +242,7 @@ test('restoring a backup while the platform runs restores its contents, and remo
   await fixture.upload(endpoint, '/files/kept', 'kept')
   await fixture.upload(endpoint, '/files/changed', 'before')
   await periodic('binary-data.compare')
-  // A job that is active in the backup would be active after the restore, until it expires.
+  // The test waits until no job is active. Otherwise the job would be active after the restore, until it expires.
   await eventually(async () => assert.equal((await comparisons()).unfinished, 0))
   assert.ok(existsSync(join(directory(), pathOfKey(mark))))
   const [connection, path] = [connectionOf(fixture.waypost), join(temporaryDirectory(), 'a.backup')]
@@ -266,7 +266,7 @@ test('restoring a backup while the platform runs restores its contents, and remo
   await settled()
 })
 
-test('the daily comparison removes orphans, and keeps new contents and those with an item', async () => {
+test('the daily comparison removes orphans, and keeps new contents and contents to which an item refers', async () => {
   const endpoint = await fixture.anEndpoint(app)
   await fixture.upload(endpoint, '/files/named', 'named')
   const aged = (key: string, path = pathOfKey(key)) => {
@@ -290,8 +290,8 @@ test('the daily comparison removes orphans, and keeps new contents and those wit
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
 })
 
-test('nothing is removed from a store that belongs to another database', async () => {
-  // The job of the previous test may still be running, and would remove the file.
+test('the daily comparison removes no content from a store that belongs to another database', async () => {
+  // The test waits for the job of the previous test, because that job could remove the file.
   await eventually(async () => assert.equal((await comparisons()).unfinished, 0))
   const { completed } = await comparisons()
   await sql()`update binary_data.store_mark set mark = 'another'`

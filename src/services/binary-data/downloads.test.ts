@@ -36,7 +36,7 @@ test('a download is an attachment without content sniffing, with its checksum', 
   assert.ok(headers['last-modified'])
 })
 
-test('HEAD has the headers and no content', async () => {
+test('the response to HEAD has the headers of GET and no content', async () => {
   const { status, text, headers } = await fixture.admin(`HEAD ${file}`)
   assert.deepEqual([status, text, headers['content-length'], headers.etag], [200, '', '10', etag])
 })
@@ -82,7 +82,7 @@ test('a request with the current ETag in If-None-Match gets 304 without content'
     assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })).status, 200)
 })
 
-test('If-Modified-Since, as wget -N and curl -z send it, gets 304 unless the content is newer', async () => {
+test('If-Modified-Since, which wget -N and curl -z send, gets 304 if the content is not newer', async () => {
   const modified = (await fixture.admin(`GET ${file}`)).headers['last-modified']!
   const statusOf = async (headers: Record<string, string>) =>
     (await fixture.admin(`GET ${file}`, undefined, headers)).status
@@ -124,7 +124,7 @@ test('deleting returns 204, then 404, and removes the content', async () => {
   assert.equal(kept, summed)
 })
 
-test('missing and unreadable items give identical responses', async () => {
+test('the responses for a missing item and for an item that the caller may not read are identical', async () => {
   const other = await fixture.anApplication('other')
   const ofOtherTenant = await fixture.anEndpoint(other, { tenantId: 'other' })
   await fixture.upload(ofOtherTenant, '/files/secret', 'secret')
@@ -150,7 +150,7 @@ test('missing and unreadable items give identical responses', async () => {
   assert.equal((await fixture.adminOf('other')(`GET ${root}${ofOtherTenant.path}/files/secret`)).text, 'secret')
 })
 
-test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', async () => {
+test('a download without endpoint:read and a deletion without endpoint:update get 403', async () => {
   const newEndpoint = await fixture.anEndpoint(app)
   await fixture.upload(newEndpoint, '/files/a', 'x')
   const url = `${root}${newEndpoint.path}/files/a`
@@ -178,7 +178,7 @@ const openContents = () =>
     }
   }).length
 
-test('over a socket, GET returns the exact bytes and HEAD none', async () => {
+test('over a real socket, GET returns the exact bytes, and HEAD returns no bytes', async () => {
   const bytes = bytesOf(3_000_000)
   await fixture.upload(endpoint, '/files/bytes', bytes)
   const url = `${root}${endpoint.path}/files/bytes`

@@ -30,7 +30,7 @@ const groups = (query = `?${allDates}`, ask = fixture.admin) =>
 const names = (answer: { body: { content: { endpointId: string; name: string }[] } }) =>
   answer.body.content.map(({ endpointId, name }) => `${endpointId} ${name}`)
 
-test('files and blobs have the fields of their descriptors', async () => {
+test('files and blobs are listed with the fields that the API declares', async () => {
   const file = (await files('?limit=1')).body
   assert.equal(file.totalElements, 6)
   assert.deepEqual(file.content, [
@@ -92,7 +92,7 @@ test('lists can be filtered by endpoints, a part of the name and inclusive dates
   )
 })
 
-test('the grouped form maps endpoints to their blobs', async () => {
+test('the grouped list contains the blobs of each endpoint', async () => {
   const { status, body } = await groups()
   assert.equal(status, 200)
   assert.deepEqual(
@@ -151,7 +151,7 @@ test('a list and its total contain only items that the caller may read', async (
   assert.equal((await files('', reader)).body.totalElements, 6)
 })
 
-test('applications of another tenant, unknown ones and invisible ones get the same 404', async () => {
+test('applications of another tenant, unknown applications and hidden applications get the same 404', async () => {
   const withoutScopes = fixture.waypost.as(aCaller())
   const other = fixture.adminOf('other')
   for (const list of [files, blobs, (_: string, ask: typeof fixture.admin) => groups(undefined, ask)]) {

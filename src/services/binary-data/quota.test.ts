@@ -22,7 +22,7 @@ const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
 const remove = async (name: string) =>
   assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
 
-test('an upload above the quota is answered with 413 and stores nothing, whether its length is announced or not', async () => {
+test('an upload above the quota gets 413 and stores nothing, with or without a Content-Length', async () => {
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
     const answer = await put('much', body)
     assert.equal(answer.status, 413, answer.text)
@@ -32,7 +32,7 @@ test('an upload above the quota is answered with 413 and stores nothing, whether
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)
 })
 
-test('exactly the quota fits, one byte more does not, and a deletion makes room', async () => {
+test('contents of exactly the quota are accepted, one byte more is rejected, and a deletion frees quota', async () => {
   assert.equal((await put('one', bytesOf(megabyte))).status, 204)
   assert.equal((await put('two', bytesOf(megabyte))).status, 204)
   assert.equal((await put('three', bytesOf(1))).status, 413)
@@ -66,7 +66,7 @@ test('each tenant has its own quota', async () => {
   assert.equal((await fixture.upload(ofOtherTenant, '/files/a', bytesOf(2 * megabyte))).status, 204)
 })
 
-test('the quota of a tenant package overrides the setting, and a change of it applies at once to tenants of this package only', async () => {
+test('the quota of a tenant package overrides the setting, and a change applies immediately to all tenants of this package only', async () => {
   const platform = fixture.waypost.as(aPlatformAdmin())
   const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
   assert.equal(created.status, 201, created.text)
@@ -95,7 +95,7 @@ test('the quota of a tenant package overrides the setting, and a change of it ap
   await little.change('small')
   assert.equal(await little.store('c', 1), 413)
   assert.equal(await little.store('b', 2 * megabyte - 999), 413)
-  assert.equal(await little.store('b', megabyte), 204, 'a smaller content must always be accepted')
+  assert.equal(await little.store('b', megabyte), 204, 'a smaller content must be accepted, even above the quota')
   assert.equal(await much.store('b', megabyte), 204)
 
   const package_ = `/tenant-manager/api/v1/packages-types/${created.body.id}`

@@ -48,7 +48,7 @@ test('a large upload is sent in parts, and an interrupted upload leaves no part 
   })
 })
 
-/** Passes pieces on and throws after the first part has arrived. */
+/** Yields the pieces, and throws after the store has received the first part. */
 async function* breaking(content: AsyncIterable<Uint8Array>) {
   let count = 0
   for await (const piece of content) {

@@ -39,7 +39,7 @@ const rows = async () =>
   )[0]
 const isStored = ({ contentKey }: StoredContent) => existsSync(join(directory(), pathOfKey(contentKey)))
 
-test('a content is stored with its checksum, read whole and in part, and released', async () => {
+test('a content of a service is stored with its checksum, read completely and in part, and released', async () => {
   const stored = await put('firmware')
   assert.equal(stored.size, 8)
   assert.equal(stored.checksum, createHash('sha256').update('firmware').digest('hex'))
@@ -56,7 +56,7 @@ test('a content is stored with its checksum, read whole and in part, and release
   assert.equal(await usage(), 0)
 })
 
-test('nothing remains of a content that is too large, has another checksum or is not kept', async () => {
+test('no file and no row remain of a content that is too large, has a wrong checksum or whose transaction fails', async () => {
   const digest = { header: 'Content-Digest', sha256: createHash('sha256').update('other').digest('hex') }
   await assert.rejects(put(bytesOf(1_000_001)), { status: 413 })
   await assert.rejects(put('x', { length: 1_000_001 }), { status: 413 })
@@ -75,7 +75,7 @@ test('nothing remains of a content that is too large, has another checksum or is
   )
 })
 
-test('a content that replaces another content needs quota only for the difference', async () => {
+test('a content that replaces another content uses quota only for the difference of their sizes', async () => {
   const old = await put(bytesOf(900_000))
   await assert.rejects(put(bytesOf(200_000)), { status: 413 })
   const content = { tenantId: 'default', service: 'test', content: once(bytesOf(950_000)), replacedBytes: old.size }
@@ -88,7 +88,7 @@ test('a content that replaces another content needs quota only for the differenc
   await release('default', [fresh.contentKey])
 })
 
-test('the daily comparison keeps contents of services, and a deleted tenant loses them', async () => {
+test('the daily comparison keeps contents of services, and the deletion of a tenant deletes them', async () => {
   const stored = await put('kept')
   const doomed = await put('doomed', { tenantId: 'doomed' })
   const task = fixture.waypost.built.get('binary-data')!.periodic!.find(({ name }) => name === 'binary-data.compare')!

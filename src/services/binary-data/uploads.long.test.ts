@@ -54,7 +54,7 @@ test('only a caller who may update the endpoint gets an upload token for it', as
   assert.equal((await fixture.admin(path.replace(endpoint.endpointId, 'none'))).status, 404)
 })
 
-test('the same paths are served without the prefix, and the Location stays the full link', async () => {
+test('the paths are also served without the prefix, and the Location is the full link in both cases', async () => {
   const token = await fixture.aToken(endpoint)
   const answer = await fixture.send('POST /binary-data', { 'x-auth-token': token }, 'bare')
   assert.equal(answer.status, 201, answer.text)
@@ -99,7 +99,7 @@ test('a blob without a name has its id as name', async () => {
 })
 
 test('overwriting a file replaces it completely and keeps its creation date', async () => {
-  await fixture.upload(endpoint, '/files/config.json', 'the first one, which is long')
+  await fixture.upload(endpoint, '/files/config.json', 'the first content, which is long')
   const list = () => fixture.admin(`GET ${root}/applications/${app}/files?name=config.json`)
   const before = (await list()).body.content[0]
   await fixture.upload(endpoint, '/files/config.json', 'second')
@@ -111,7 +111,7 @@ test('overwriting a file replaces it completely and keeps its creation date', as
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/config.json`)).text, 'second')
 })
 
-test('an endpoint that requests too many tokens is rejected', async () => {
+test('a request for an upload token is rejected if the endpoint has requested too many tokens', async () => {
   const greedy = await fixture.anEndpoint(app)
   await fixture.aToken(greedy)
   await fixture.waypost.kit.db.sql`
@@ -192,7 +192,7 @@ test('any valid name is returned unchanged', async () => {
   }
 })
 
-test('a given Content-Digest is checked', async () => {
+test('an upload whose bytes do not match its Content-Digest is rejected', async () => {
   await fixture.upload(endpoint, '/files/digest', 'right', { 'content-digest': digestOf('right') })
   await fixture.upload(endpoint, '/files/digest', 'right', { 'repr-digest': `md5=:AAAA:, ${digestOf('right')}` })
   await fixture.upload(endpoint, '/files/digest', 'right', { 'content-digest': 'sha-512=:AAAA:' })
@@ -225,7 +225,7 @@ const uploadsUnderWay = async () =>
   (await fixture.waypost.kit.db.sql`select content_key from binary_data.uploads`).length +
   (await fixture.waypost.kit.db.sql`select content_key from binary_data.leavings`).length
 
-test('an interrupted upload leaves the old file, and nothing else', async () => {
+test('after an interrupted upload, the old file is unchanged, and no other content remains', async () => {
   await fixture.upload(endpoint, '/files/broken', 'whole')
   const token = await fixture.aToken(endpoint)
   const socket = connect(fixture.port, '127.0.0.1')
@@ -245,7 +245,7 @@ test('an interrupted upload leaves the old file, and nothing else', async () => 
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/broken`)).text, 'whole')
 })
 
-test('a client that sends Expect: 100-continue is rejected before it sends the body', async () => {
+test('an upload with Expect: 100-continue is rejected before the client sends the body', async () => {
   const ask = (token: string) =>
     new Promise<string>((resolve) => {
       const socket = connect(fixture.port, '127.0.0.1')
@@ -266,7 +266,7 @@ test('a client that sends Expect: 100-continue is rejected before it sends the b
   assert.match(await ask(await fixture.aToken(endpoint)), /^HTTP\/1\.1 100 Continue[\s\S]*HTTP\/1\.1 204/)
 })
 
-test('a client that continues to send still receives the rejection', async () => {
+test('a client that continues to send after the rejection receives the response', async () => {
   async function* endless() {
     for (let n = 0; n < 64; n++) yield bytesOf(1024 * 1024, n)
   }
@@ -274,7 +274,7 @@ test('a client that continues to send still receives the rejection', async () =>
   assert.equal(answer.status, 403)
 })
 
-test('of concurrent uploads with the same name, one is stored completely', async () => {
+test('after concurrent uploads with the same name, the file has the complete content of one upload', async () => {
   const token = await fixture.aToken(endpoint)
   const bodies = Array.from({ length: 10 }, (_, n) => String(n).repeat(200_000 + n))
   const sums = new Set(bodies.map(sha256))

@@ -20,7 +20,7 @@ async function ended(answer: Awaited<ReturnType<typeof admin>>) {
   })
 }
 
-test('a job sends a command to each endpoint, and connected devices get it at once', async () => {
+test('a job sends a command to each endpoint, and connected devices get the command immediately', async () => {
   const [reachable, offline] = [await aTestEndpoint(), await aTestEndpoint()]
   const connected = await device()
   await reachable.connect(connected)
@@ -46,7 +46,7 @@ test('a job sends a command to each endpoint, and connected devices get it at on
   assert.deepEqual(push.json, [{ id: 1, payload: { delay: 5 } }])
 })
 
-test('a job sets a configuration where the schema of the version permits it, and pushes it', async () => {
+test('a job sets a configuration for each endpoint whose version has a schema that permits it, and pushes the configuration', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const strict = `${app}-v2`
   const schema = { type: 'object', properties: { interval: { type: 'integer' } } }
@@ -74,7 +74,7 @@ test('a job sets a configuration where the schema of the version permits it, and
   assert.deepEqual([stored.configId, stored.config], [job.parameters.configId, '{"interval":"often"}'])
   const push = await connected.receives(`kp1/${version}/cmx/${one.token}/config/json/net/status`)
   assert.deepEqual(push.json, asPushed(stored))
-  // If a configuration is equal, it stays unchanged.
+  // A second job with the same configuration does not change the stored configuration.
   await ended(await admin(`POST ${root}/configurations`, { ...body, select: { endpointIds: [one.endpointId] } }))
   assert.equal((await admin(`GET ${path}`)).body.configId, stored.configId)
 })
