@@ -68,8 +68,7 @@ suite('a job over endpoints', () => {
         app,
       ],
     )
-    // Endpoints that begin to match later are not in the confirmed list. A new endpoint with the id of a deleted one is not in the list
-    // either.
+    // The list of the preview does not contain endpoints that match later, or a new endpoint with the id of a deleted endpoint.
     await admin(`DELETE ${endpoints}/${ids[3]}`)
     await anEndpoint(version, { endpointId: ids[3] })
     const later = await anEndpoint(version, { metadata: { city: 'Kyiv' } })
@@ -90,7 +89,7 @@ suite('a job over endpoints', () => {
     )
   })
 
-  test('a job changes metadata by a merge patch, as a change of each endpoint would', async () => {
+  test('a job applies a merge patch to the metadata of each endpoint, like a request for each endpoint', async () => {
     const { app, ids } = await fleet(3, () => ({ place: { city: 'Kyiv', floor: 1 }, old: 1 }))
     const filter = await admin(`POST /epr/api/v1/applications/${app}/filters`, {
       name: 'lviv',
@@ -128,7 +127,7 @@ suite('a job over endpoints', () => {
     assert.deepEqual(body.parameters.merge, { place: { city: 'Lviv', floor: null }, old: null, added: [1] })
   })
 
-  test('a job changes metadata by a JSON Patch; an endpoint that the patch does not fit fails on its own', async () => {
+  test('a job applies a JSON Patch to the metadata of each endpoint; if the patch fails for one endpoint, other endpoints are changed', async () => {
     const { app, ids } = await fleet(3)
     const operations = [
       { op: 'test', path: '/n', value: 1 },
@@ -183,7 +182,7 @@ suite('a job over endpoints', () => {
     assert.equal(canceled.status, 200, canceled.text)
     const { counts, state, cancelable } = canceled.body
     assert.deepEqual([state, cancelable, counts.failed], ['canceled', false, 0])
-    assert.ok(counts.pending > 0 && counts.pending % 200 === 1, `some parts were not begun: ${counts.pending}`)
+    assert.ok(counts.pending > 0 && counts.pending % 200 === 1, `some pages must be pending when the job is canceled: ${counts.pending}`)
     const left = await kit.db
       .sql`select endpoint_id from register.endpoints where application_name = ${app} order by seq`
     const pending: string[] = []
@@ -198,7 +197,7 @@ suite('a job over endpoints', () => {
     assert.equal(again.status, 409, again.text)
   })
 
-  test('a job selects the same endpoints as a list of the directory with the same conditions', async () => {
+  test('a job selects the same endpoints that the directory lists for the same conditions', async () => {
     const { app, ids } = await fleet(5, (n) => ({
       name: n < 4 ? `Pump ${n}` : 'Valve',
       city: n === 3 ? 'Lviv' : 'Kyiv',
@@ -296,7 +295,7 @@ suite('a job over endpoints', () => {
 })
 
 suite('permissions on jobs', () => {
-  test('endpoints without the scope are rejected with the reason; if no endpoint is permitted, there is no job', async () => {
+  test('a job fails for endpoints on which the caller lacks the scope; without any permitted endpoint, the request is rejected', async () => {
     const { app, ids } = await fleet(3)
     const some = waypost.as(
       aCaller({ on: { [`application-${app}`]: ['endpoint:read'], [`endpoint-${ids[1]}`]: ['endpoint:delete'] } }),
@@ -321,7 +320,7 @@ suite('permissions on jobs', () => {
     assert.equal((await waypost.as(undefined)(`POST ${root}/endpoint-deletions`, {})).status, 401)
   })
 
-  test('a caller sees its own jobs, and with the scope those of the tenant or of an application', async () => {
+  test('a caller sees its own jobs, and with the scope also all jobs of the tenant or of an application', async () => {
     const { app } = await fleet(1)
     const select = { applicationName: app }
     const permissions = { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] }
@@ -395,7 +394,7 @@ test('the list of jobs shows the tasks of all services, without their secrets', 
   assert.deepEqual((await itemsOf(matching)).content, [])
 })
 
-test('a tenant has a limited number of jobs that have not ended', async () => {
+test('the number of jobs of a tenant that have not ended is limited', async () => {
   const { db, bulk } = kit
   const { app } = await fleet(1)
   const ask = waypost.as(aTenantAdmin())

@@ -1,4 +1,4 @@
-/** Tests batches, which send a command to many endpoints: tasks and their counts, and the deletion of endpoints, tasks and old commands. */
+/** Tests batches, which send a command to many endpoints: tasks with their counts, and deletions of endpoints, tasks and old commands. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
@@ -63,7 +63,7 @@ const report = (version: string, token: string, type: string, id: number) =>
   })
 
 suite('a batch', () => {
-  test('a batch by filter makes a command for each endpoint, and its task counts them', async () => {
+  test('a batch by filter creates a command for each endpoint, and its task counts the commands', async () => {
     const { app, version, endpoints, ids } = await aFleet(3)
     const filterId = await aFilter(app)
     const sensor = await device()
@@ -97,7 +97,7 @@ suite('a batch', () => {
     await sensor.end()
   })
 
-  test("a batch by endpoints is listed for each application, with the counts of this application's endpoints", async () => {
+  test('a batch by endpoints is listed for each application, with the counts of the endpoints of this application', async () => {
     const [one, two] = [await aFleet(2), await aFleet(1)]
     const endpointIds = [...one.ids, ...two.ids]
     const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds })
@@ -111,7 +111,7 @@ suite('a batch', () => {
     const path = `GET ${commandsPath}/batch/tasks/${taskId}`
     assert.equal((await admin(`${path}?appName=${third.app}`)).status, 404)
     assert.equal((await admin(`${path}?appName=`)).status, 400)
-    // The address in `Location` contains no application, so it returns everything that the caller may read.
+    // The address in `Location` contains no application, so the response counts all endpoints that the caller may read.
     const { status, body } = await admin(path)
     assert.equal(status, 200)
     assert.deepEqual(body.pending.map(({ endpointId }: Entry) => endpointId).toSorted(), endpointIds.toSorted())
@@ -125,7 +125,7 @@ suite('a batch', () => {
     }
   })
 
-  test('a large payload of a batch is stored once, and devices get it', async () => {
+  test('a large payload of a batch is stored once, and all devices get the payload', async () => {
     const { app, version, endpoints } = await aFleet(2)
     const payload = 'x'.repeat(50_000)
     const endpointIds = endpoints.map(({ endpointId }) => endpointId)
@@ -141,7 +141,7 @@ suite('a batch', () => {
     assert.equal(page.body.content[0].requestPayload, payload)
   })
 
-  test('a batch makes an expired command for an endpoint with 1,000 outstanding commands', async () => {
+  test('a batch creates an expired command for an endpoint that has 1,000 outstanding commands', async () => {
     const { app, ids } = await aFleet(1)
     const [endpointId] = ids
     await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/many?awaitTimeout=0`)
@@ -156,7 +156,7 @@ suite('a batch', () => {
     assert.deepEqual(expired, [{ endpointId, commandId: 1001 }])
   })
 
-  test('a batch with one bad part is refused as a whole, and makes no command', async () => {
+  test('a batch with one wrong field or endpoint is rejected and creates no command', async () => {
     const [mine, theirs] = [await aFleet(2), await aFleet(1)]
     const filterId = await aFilter(mine.app)
     const byEndpoints = `POST ${commandsPath}/blink/batch/by-endpoints`
@@ -216,7 +216,7 @@ suite('a batch', () => {
 })
 
 suite('deletions', () => {
-  test('commands of deleted endpoints and tenants are deleted, and old commands with their tasks', async () => {
+  test('commands of deleted endpoints and tenants are deleted, and old commands are deleted with their tasks', async () => {
     const { app, ids } = await aFleet(2)
     const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds: ids })
     await waitUntilCreated(taskId, app, 2)

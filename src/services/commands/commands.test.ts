@@ -49,7 +49,7 @@ const invoke = async (
 }
 const get = async ({ path }: Pick<TestEndpoint, 'path'>, id: number, type = 'reboot') =>
   (await admin(`GET ${path}/${type}/${id}`)).body
-/** Moves all times of an endpoint's commands into the past, as if so much time had passed. */
+/** Moves all times of the commands of an endpoint into the past, as if this number of milliseconds had passed. */
 const passTime = ({ endpointId }: Pick<TestEndpoint, 'endpointId'>, ms: number) => sql`
   update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
     ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
@@ -93,7 +93,7 @@ suite('an invocation', () => {
     assert.deepEqual([answer.status, answer.text, answer.headers['content-type']], [200, '', undefined])
     const command = await get(testEndpoint, 1)
     assert.ok(!('requestPayload' in command) && !('responsePayload' in command) && !('reasonPhrase' in command))
-    // The payload null differs from no payload.
+    // A command with the payload null is different from a command without payload.
     await invoke(testEndpoint, 'reboot', 'awaitTimeout=0', 'null')
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2, payload: null }])
     assert.equal(
@@ -103,7 +103,7 @@ suite('an invocation', () => {
     assert.equal((await get(testEndpoint, 2)).requestPayload, null)
   })
 
-  test('an invocation gets 202 at its time limit, at once with the limit 0, and when the command expires', async () => {
+  test('an invocation gets 202 at its time limit, immediately if the limit is 0, or when the command expires', async () => {
     const testEndpoint = await aTestEndpoint()
     const timed = async (query: string) => {
       const began = monotonicMs()
@@ -122,7 +122,7 @@ suite('an invocation', () => {
     assert.equal(Date.parse(command.updatedAt) - Date.parse(command.createdAt), 300)
   })
 
-  test('an invocation takes JSON, text or an empty body, and refuses any other body', async () => {
+  test('an invocation accepts JSON, text or an empty body, and rejects any other body', async () => {
     const testEndpoint = await aTestEndpoint()
     const at = `POST ${testEndpoint.path}/blink?awaitTimeout=0`
     const types = {
@@ -183,7 +183,7 @@ suite('an invocation', () => {
     'commandTtl=x',
   ]
   for (const query of badQueries)
-    test(`an invocation with ${query} gets 400 and makes no command`, async () => {
+    test(`an invocation with ${query} gets 400 and creates no command`, async () => {
       const testEndpoint = await aTestEndpoint()
       const answer = await admin(`POST ${testEndpoint.path}/reboot?${query}`)
       assert.equal(answer.status, 400)
@@ -191,7 +191,7 @@ suite('an invocation', () => {
       assert.deepEqual(await testEndpoint.post('/command/reboot'), [200, []])
     })
 
-  test('a command with commandTtl=0 is pushed once, is not in responses to the device, and takes a result only while the caller waits', async () => {
+  test('a command with commandTtl=0 is pushed once, is in no response to the device, and accepts a result only while the caller waits', async () => {
     const testEndpoint = await aConnectedTestEndpoint()
     const { sensor, topic, path } = testEndpoint
     const waiting = admin(`POST ${path}/reboot?commandTtl=0&awaitTimeout=7`)
@@ -211,7 +211,7 @@ suite('an invocation', () => {
     const offline = await aTestEndpoint()
     const began = monotonicMs()
     const third = await invoke(offline, 'reboot', 'commandTtl=0&awaitTimeout=7')
-    assert.ok(monotonicMs() - began < 3000, '202 comes at once without a connection')
+    assert.ok(monotonicMs() - began < 3000, 'an invocation must get 202 immediately if the endpoint is not connected')
     assert.equal((await get(offline, third)).status, 'EXPIRED')
   })
 
@@ -236,7 +236,7 @@ suite('an invocation', () => {
     assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
     await passTime(testEndpoint, 60_000)
     assert.equal(await invoke(testEndpoint), 1002)
-    // This is the greatest id that a command can have.
+    // 2147483647 is the greatest id that a command can have.
     await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${testEndpoint.endpointId}`
     assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
   })
@@ -245,7 +245,7 @@ suite('an invocation', () => {
     const testEndpoint = await aConnectedTestEndpoint()
     const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(testEndpoint)))
     await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=1`)
-    // The endpoint has used all ids, so that the next invocation gets 429.
+    // The endpoint has used all ids, so the next invocation gets 429.
     await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${testEndpoint.endpointId}`
     assert.equal((await admin(`POST ${testEndpoint.path}/reboot`)).status, 429)
     const records = async () => sql<{ resource: string; status: number; isTogether: boolean }[]>`
@@ -263,7 +263,7 @@ suite('an invocation', () => {
       )
   })
 
-  test('each command of an endpoint has its own id, however many are invoked at once', async () => {
+  test('each command of an endpoint has a different id, even if many commands are invoked at the same time', async () => {
     const testEndpoint = await aTestEndpoint()
     const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(testEndpoint, n % 2 ? 'one' : 'two')))
     assert.deepEqual(
@@ -274,7 +274,7 @@ suite('an invocation', () => {
 })
 
 suite('a result', () => {
-  test('a result is stored only if its type is the type of the command, the command has no result yet and has not expired', async () => {
+  test('a result is stored only if it has the type of the command, and the command has no result and has not expired', async () => {
     const testEndpoint = await aTestEndpoint()
     const id = await invoke(testEndpoint)
     const send = (type: string, results: unknown) => testEndpoint.post(`/result/${type}/1`, results)
@@ -308,7 +308,7 @@ suite('a device', () => {
       await invoke(testEndpoint, 'light')
       assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id }])
     }
-    // When the connection is reported to other nodes, the service reads the outstanding commands again. It must not push them again.
+    // When other nodes know the connection, the service reads the outstanding commands again. It must not push them a second time.
     await sensor.receivesNothing(200)
     await sensor.publish(`${topic}/command/7`)
     const all = (await sensor.receives(`${topic}/command/7/status`)).json
@@ -350,7 +350,7 @@ suite('a device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 3 }])
   })
 
-  test('if the outstanding commands exceed a packet, a device gets all of them in several pushes, and the first of them in a response', async () => {
+  test('if the outstanding commands are too large for a packet, several pushes contain all of them, and a response contains the first of them', async () => {
     const testEndpoint = await aTestEndpoint()
     const big = 'x'.repeat(400_000)
     for (let n = 0; n < 5; n++) await invoke(testEndpoint, 'load', 'awaitTimeout=0', { big })
@@ -401,8 +401,8 @@ suite('a caller that waits', () => {
     assert.equal((await admin(`GET ${testEndpoint.path}/reboot/one`)).status, 400)
     const second = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
     await eventually(async () => assert.equal((await get(testEndpoint, 2)).status, 'PENDING'))
-    // The clock of the node that unregisters the endpoint may be behind the clock of the database. The commands then seem to be newer than
-    // the deletion of their endpoint, and must be deleted nevertheless.
+    // The clock of the node that unregisters the endpoint may be behind the clock of the database. Commands that then seem to be newer than
+    // the deletion of their endpoint must also be deleted.
     const { endpointId } = testEndpoint
     await sql`update commands.commands set created_at = created_at + interval '1 hour' where endpoint_id = ${endpointId}`
     await sql`update commands.endpoints set last_at = last_at + interval '1 hour' where endpoint_id = ${endpointId}`
@@ -416,7 +416,7 @@ suite('a caller that waits', () => {
 })
 
 suite('permissions', () => {
-  test('without a permission on the endpoint, a caller gets for its commands byte for byte the 404 of a missing endpoint', async () => {
+  test('a caller without a permission on the endpoint gets the same 404 for its commands as for a missing endpoint, byte for byte', async () => {
     const testEndpoint = await aTestEndpoint()
     const id = await invoke(testEndpoint)
     await testEndpoint.post('/result/reboot', [{ id, statusCode: 200 }])
@@ -441,7 +441,7 @@ suite('permissions', () => {
     assert.equal((await waypost.as(undefined)(reads[0]!)).status, 401)
   })
 
-  test('a list leaves out what the caller may not read', async () => {
+  test('a list leaves out commands that the caller may not read', async () => {
     const [mine, theirs] = [await aTestEndpoint(), await aTestEndpoint()]
     for (const testEndpoint of [mine, theirs])
       await testEndpoint.post('/result/reboot', [{ id: await invoke(testEndpoint), statusCode: 200 }])
@@ -473,7 +473,7 @@ suite('permissions', () => {
 })
 
 suite('lists', () => {
-  test('the last command of an endpoint is the one with the latest result', async () => {
+  test('the last command of an endpoint is the command with the latest result', async () => {
     const testEndpoint = await aTestEndpoint()
     const [one, two] = [await invoke(testEndpoint), await invoke(testEndpoint)]
     assert.equal((await admin(`GET ${testEndpoint.path}/reboot/last`)).status, 404)
@@ -491,7 +491,7 @@ suite('lists', () => {
     assert.equal((await admin(`GET ${testEndpoint.path}/reboot/last`)).body.commandId, two)
   })
 
-  test('lists of the commands of endpoints are newest first and cut after a thousand', async () => {
+  test('a list of the commands of endpoints has at most a thousand commands, the newest first', async () => {
     const testEndpoint = await aTestEndpoint()
     for (const type of ['one', 'two', 'one', 'three']) await invoke(testEndpoint, type)
     const listed = async (types: string) =>
@@ -580,7 +580,7 @@ suite('lists', () => {
   })
 })
 
-test('the older root path serves the same operations', async () => {
+test('the operations are also served at the older root path', async () => {
   const testEndpoint = await aTestEndpoint()
   const answer = await admin(`POST ${testEndpoint.path.replace(root, '/rci/api/v1')}/reboot?awaitTimeout=0`)
   assert.equal(answer.headers.location, `${waypost.baseUrl}${testEndpoint.path.replace(root, '/rci/api/v1')}/reboot/1`)

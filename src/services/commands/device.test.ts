@@ -28,7 +28,7 @@ const nothing = commandExtension(
   { observe: async () => {} },
 )
 
-/** Sends messages and parses the JSON texts of the answers. */
+/** Sends messages and parses the JSON texts of the responses. */
 function sendAndParse(...args: Parameters<typeof sendTo>) {
   const send = sendTo(...args)
   return async (...message: Parameters<typeof send>) => {
@@ -74,7 +74,7 @@ const light = { id: 2, type: 'light', payload: { on: true } }
 const light2 = { id: 3, type: 'light', payload: null }
 
 suite('a request for commands', () => {
-  test('a request for the commands of a type returns all outstanding ones, with or without a request id', async () => {
+  test('a request for commands of a type returns all outstanding commands of this type, with or without a request id', async () => {
     const { send } = aDevice(reboot, light, light2)
     const lights = [
       { id: 2, payload: { on: true } },
@@ -85,7 +85,7 @@ suite('a request for commands', () => {
     assert.deepEqual(await send('/command/reboot', '', { requestId: 0 }), { payload: [{ id: 1 }], always: true })
   })
 
-  test('a request for the commands of all types returns the type of each', async () => {
+  test('a request for commands of all types returns each command with its type', async () => {
     const { send } = aDevice(reboot, light)
     assert.deepEqual(await send('/command'), {
       payload: [
@@ -96,7 +96,7 @@ suite('a request for commands', () => {
     })
   })
 
-  test('a request that finds no command gets the response [] with a request id, and no response without one', async () => {
+  test('a request that finds no command gets [] if it has a request id, and otherwise no response', async () => {
     for (const send of [aDevice().send, sendAndParse(nothing)])
       for (const path of ['/command/light', '/command']) {
         assert.deepEqual(await send(path, '', { requestId: 7 }), { payload: [], always: false })
@@ -106,7 +106,7 @@ suite('a request for commands', () => {
 })
 
 suite('a result', () => {
-  test('a result is passed to the service, and gets a response only with a request id', async () => {
+  test('a result is passed to the service, and a message with a request id gets a response', async () => {
     const { send, stored } = aDevice(reboot, light, light2)
     assert.deepEqual(await send('/result/reboot', [{ id: 1, statusCode: 200 }]), {})
     const lights = [
@@ -121,13 +121,13 @@ suite('a result', () => {
     ])
   })
 
-  test('a result may come as an object', async () => {
+  test('a message may contain one result as an object instead of a list', async () => {
     const { send, stored } = aDevice(reboot)
     assert.deepEqual(await send('/result/reboot', ' \n\t{"id": 1, "statusCode": 599}', { requestId: 3 }), {})
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 599 }])
   })
 
-  test('a result may hold integers that exceed a double; they are rounded', async () => {
+  test('integers in a result that a double cannot represent are rounded', async () => {
     const { send, stored } = aDevice(reboot)
     const result =
       '{"id":1,"statusCode":200,"payload":{"nanoseconds":1763460000123456789,"ids":[18446744073709551615]}}'
@@ -156,14 +156,14 @@ suite('a result', () => {
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
   })
 
-  test('a message that has only results of unknown commands gets an error with a request id, and is ignored without one', async () => {
+  test('a message with only results of unknown commands gets an error if it has a request id, and is otherwise ignored', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
     for (const send of [aDevice(reboot).send, sendAndParse(nothing)]) {
       const error = await rejectsWith(send('/result/reboot', unknown, { requestId: 0 }), 400)
       assert.match(error.message, /no command of type reboot waits/)
       assert.deepEqual(await send('/result/reboot', unknown), {})
     }
-    // The first command has another type, and the second is already finished.
+    // The command of the first message has another type, and the command of the last message already has a result.
     const { send } = aDevice(reboot)
     await rejectsWith(send('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
     await send('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })
@@ -179,7 +179,7 @@ suite('a result', () => {
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
   })
 
-  test('a result with an id that no command can have does not reach the service', async () => {
+  test('a result with an id that no command can have is not passed to the service', async () => {
     const { send, calls } = aDevice(reboot)
     const odd = [-1, 0, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
     assert.deepEqual(await send('/result/reboot', odd), {})
@@ -196,7 +196,7 @@ suite('a result', () => {
     assert.deepEqual(next?.payload, [])
   })
 
-  test('results that arrive while others are stored form one batch, in order, and each message gets its own response', async () => {
+  test('results that arrive while other results are being stored form one batch, in order, and each message gets its own response', async () => {
     const many = Array.from({ length: 50 }, (_, n) => ({ id: n + 1, type: 'reboot' }))
     const { send, stored, batches } = aDevice(...many)
     const requestId = 1
@@ -216,7 +216,7 @@ suite('a result', () => {
     )
   })
 
-  test('a result that follows a request for commands is not stored before this request is answered', async () => {
+  test('a result that follows a request for commands is stored after the response to this request', async () => {
     const { send, batches } = aDevice(reboot, light, light2)
     const result = (type: string, id: number) => send(`/result/${type}`, [{ id, statusCode: 200 }])
     const [, , polled] = await Promise.all([
@@ -236,7 +236,7 @@ suite('a result', () => {
     assert.deepEqual(batches, [1, 2, 2, 1])
   })
 
-  test('results are passed on once per id and in order, for any input', () =>
+  test('for any input, the result of each id is passed to the service once, in order', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(

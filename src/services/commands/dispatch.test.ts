@@ -1,4 +1,4 @@
-/** Tests results that are stored while the commands of an endpoint are read and pushed, and a lower limit of `awaitTimeout`. */
+/** Tests results that are stored while commands of an endpoint are read and pushed, and an installation with a lower limit of `awaitTimeout`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
@@ -47,13 +47,13 @@ test('a command whose result is stored after it was read for a push is not pushe
   assert.deepEqual(
     await pushedWith([1]),
     ['[{"id":1},{"id":2},{"id":3}]'],
-    'a result of another type must not count for the command',
+    'a result with another type must not count as result of the command',
   )
-  // A result that is only reported removes a command from the current push, not from later ones. No result is stored in this test.
+  // This test stores no result. A reported result removes the command from the current push only, not from later pushes.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
 })
 
-test('a repeated result of a command counts as its answer, although the repetition changes nothing', async () => {
+test('a repeated result prevents a push of the command, although it changes nothing in the database', async () => {
   const { endpointId } = await aProvisionedEndpoint()
   assert.equal((await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=0`)).status, 202)
   const reportedResults: unknown[] = []
@@ -76,7 +76,7 @@ test('a repeated result of a command counts as its answer, although the repetiti
   ])
 })
 
-test('an invocation without awaitTimeout waits no longer than the maximum of the installation', async () => {
+test('an invocation without awaitTimeout waits at most for the maximum that the installation sets', async () => {
   const { endpointId } = await aProvisionedEndpoint()
   const path = `POST /cex/api/v1/endpoints/${endpointId}/commands/blink`
   assert.equal((await admin(`${path}?commandTtl=1`)).status, 202)

@@ -30,7 +30,7 @@ async function aTestEndpoint() {
   }
 }
 
-test('a command posted at one node is pushed by the other, and its result ends the wait', async () => {
+test('a command that a caller invokes at one node is pushed by the other node, and its result ends the wait of the caller', async () => {
   const { topic, path, boundTo } = await aTestEndpoint()
   const sensor = await two.device()
   await sensor.publish(`${topic}/result/none`, [])
@@ -70,14 +70,14 @@ test('a device that moves between nodes gets each outstanding command once on ea
   await second.end()
 })
 
-test('a command that is deleted at another node ends the wait with 404', async () => {
+test('when a command is deleted at another node, the wait of its caller ends with 404', async () => {
   const { path } = await aTestEndpoint()
   const waiting = one.admin(`POST ${path}/blink?awaitTimeout=20`)
   await eventually(async () => assert.equal((await two.admin(`DELETE ${path}/blink/1`)).status, 204))
   assert.equal((await waiting).status, 404)
 })
 
-test('commands invoked while a device connects are never missed', async () => {
+test('a device gets every command that is invoked while the device connects', async () => {
   const { topic, path } = await aTestEndpoint()
   const count = 30
   const seen = new Set<number>()

@@ -10,7 +10,7 @@ const { waypost, admin, device, aProvisionedEndpoint, httpUrl } = await openGate
 })
 const { sql } = waypost.kit.db
 
-/** All times are multiples of this unit, so that the duration of the test itself does not matter. */
+/** All times are multiples of this unit, which is much longer than the test takes. */
 const unitMs = 100_000
 
 interface Modelled {
@@ -63,7 +63,7 @@ async function aModelledEndpoint() {
     async result({ id, type, statusCode }: Extract<Step, { do: 'result' }>) {
       const known = commands[id - 1]
       const isKnown = known?.state === 'PENDING' && known.type === type
-      // The same message is sent twice at once, as after a lost acknowledgement. It counts once.
+      // The test sends the same message twice, as a device does after a lost acknowledgement. The platform must count it once.
       const body = JSON.stringify([{ id, statusCode }])
       await Promise.all([post(`/result/${type}`, body), post(`/result/${type}`, body)])
       if (isKnown) Object.assign(known, { state: 'EXECUTED', statusCode })
@@ -118,7 +118,7 @@ async function aModelledEndpoint() {
   }
 }
 
-test('commands have the states of the model after each step', () =>
+test('after each step, commands have the same states as in the model', () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
       const endpoint = await aModelledEndpoint()

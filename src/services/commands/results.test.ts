@@ -19,7 +19,7 @@ async function aConnectedTestEndpoint() {
 
 const result = (id: number, statusCode: number) => [{ id, statusCode, payload: statusCode }]
 
-test('results that arrive together are stored in few transactions, and the first of each command counts', async () => {
+test('results that arrive at the same time are stored in few transactions, and the first result of each command counts', async () => {
   const { topic, path, sensor, endpointId } = await aConnectedTestEndpoint()
   const count = 100
   const waiting = Array.from({ length: count }, () => admin(`POST ${path}/blink?awaitTimeout=30`))
@@ -61,7 +61,7 @@ test('each of several messages in a batch gets its own response', async () => {
   await sensor.receives(`${topic}/result/other/4/error`)
 })
 
-test('the first push of a command and its result are each published once, with their content', async () => {
+test('an event is published once for the first push of a command, and once for its result, each with the content', async () => {
   const dispatched: unknown[] = []
   const received: unknown[] = []
   waypost.kit.bus.subscribe(CommandDispatched, (payload) => void dispatched.push(payload))
@@ -73,7 +73,7 @@ test('the first push of a command and its result are each published once, with t
   const blink = { ...ofCommand, commandId: 1, commandType: 'blink', requestPayload: { times: 3 } }
   const reboot = { ...ofCommand, commandId: 2, commandType: 'reboot' }
   await eventually(() => assert.deepEqual(dispatched, [blink, reboot]))
-  // A poll delivers the commands again. No event is published for this.
+  // A poll returns the commands again, but no event is published for this.
   await sensor.publish(`${topic}/command/7`)
   await sensor.receives(`${topic}/command/7/status`)
   const answer = { id: 1, statusCode: 503, reasonPhrase: 'no bulb', payload: [null] }

@@ -1,4 +1,4 @@
-/** Tests callers that lose their permission while they wait for a result. */
+/** Tests callers whose permission is revoked while they wait for a result. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
@@ -28,7 +28,7 @@ async function aWaitingCaller() {
 const revoke = (caller: Caller) => Object.assign(caller, { permissions: [] })
 const publishChange = ({ tenantId }: Caller) => db.tx((sql) => bus.publish(sql, AccessChanged, { tenantId }))
 
-test('a revoked permission ends the wait with the 404 of a missing endpoint, and the command stays', async () => {
+test('when the permission of a waiting caller is revoked, the caller gets 404 as for a missing endpoint, and the command still exists', async () => {
   const { endpointId, path, caller, waiting, began, missing } = await aWaitingCaller()
   revoke(caller)
   await publishChange(caller)

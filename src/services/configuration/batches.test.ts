@@ -1,4 +1,4 @@
-/** Tests one configuration for many endpoints, selected by a map or by a filter. */
+/** Tests batches: one configuration is written for many endpoints, which a map or a filter selects. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
@@ -35,7 +35,7 @@ async function aFilter(app: string, documentQuery: object = {}) {
 }
 
 suite('a batch', () => {
-  test('a batch gives all endpoints one configuration, and its statuses are the progress', async () => {
+  test('a batch writes one configuration for all endpoints, and the statuses of this configuration show the progress', async () => {
     const { testEndpoints, endpoints } = await aFleet()
     const sensor = await device()
     await testEndpoints[0]!.connect(sensor)
@@ -55,7 +55,7 @@ suite('a batch', () => {
     assert.deepEqual(await statuses(config.configId), ['APPLIED', 'DISPATCHED', 'PENDING'])
   })
 
-  test('a batch with the configuration that all endpoints have already changes nothing; otherwise all get another configId', async () => {
+  test('a batch changes nothing if all endpoints already have the configuration; otherwise all endpoints get a new configId', async () => {
     const { testEndpoints, endpoints } = await aFleet()
     const first = await ok(batch, { configPayload: { a: 1, b: 2 }, endpoints })
     const again = await ok(batch, { configPayload: { b: 2, a: 1 }, endpoints })
@@ -66,7 +66,7 @@ suite('a batch', () => {
     for (const { path } of testEndpoints) assert.equal((await ok(`GET ${path}`)).configId, second.configId)
   })
 
-  test('a batch takes a name, counts an endpoint once, and may be empty', async () => {
+  test('a batch may have a configuration name and may be empty, and counts an endpoint that it contains twice only once', async () => {
     const { testEndpoints, version, ids } = await aFleet()
     const twice = { configPayload: 1, endpoints: { [version]: [ids[0], ids[0]] } }
     const { endpointsCount, name } = await ok(`${batch}?name=night`, twice)
@@ -76,7 +76,7 @@ suite('a batch', () => {
       assert.equal((await ok(batch, { configPayload: 1, endpoints })).endpointsCount, 0)
   })
 
-  test('a batch may name a version that is not the current one: it is stored and not pushed', async () => {
+  test('a batch for a version that the endpoint does not use at present is stored and not pushed', async () => {
     const { testEndpoints, second, ids } = await aFleet()
     const sensor = await device()
     await testEndpoints[0]!.connect(sensor)
@@ -85,7 +85,7 @@ suite('a batch', () => {
     assert.deepEqual(await statuses(configId), ['PENDING'])
   })
 
-  test('a batch with one endpoint that is missing, foreign or of another application does nothing', async () => {
+  test('a batch changes nothing if one endpoint does not exist, or belongs to another tenant or application', async () => {
     const { app, version, endpoints, testEndpoints, ids } = await aFleet()
     const theirs = await anApplication(['v1'], other)
     const foreign = await anEndpoint(theirs.version, other)
@@ -124,13 +124,13 @@ suite('a batch', () => {
     ['{"configPayload":1,"endpoints":{},"__proto__":{}}', 400, /__proto__/],
   ]
   for (const [body, status, problem] of bad)
-    test(`a batch refuses ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    test(`a batch rejects ${JSON.stringify(body).slice(0, 60)}`, async () => {
       const answer = await admin(batch, body)
       assert.equal(answer.status, status, answer.text)
       assert.match(answer.body.message, problem)
     })
 
-  test('a batch for a thousand endpoints replaces their configurations; those that were sent before keep their statuses', async () => {
+  test('a batch for a thousand endpoints replaces their configurations; configurations that were already sent keep their statuses', async () => {
     const { version } = await anApplication()
     const created = await admin('POST /epr/api/v1/endpoints/batch', {
       appVersion: { name: version },
@@ -153,7 +153,7 @@ suite('a batch', () => {
 })
 
 suite('a filter', () => {
-  test('a filter gives all endpoints that match now one configuration', async () => {
+  test('a batch by a filter writes the configuration for all endpoints that match at present', async () => {
     const { app, version, testEndpoints } = await aFleet()
     const filterId = await aFilter(app, { application_version: version })
     const sensor = await device()
@@ -170,7 +170,7 @@ suite('a filter', () => {
     assert.equal((await admin(`GET ${later.path}?name=n`)).status, 404)
   })
 
-  test('a batch by a filter without endpoints changes 0 endpoints; an unknown, foreign or hidden filter gets 404, a pending one 400', async () => {
+  test('a filter without endpoints changes 0 endpoints; an unknown filter and a filter that the caller may not read get 404, a pending filter gets 400', async () => {
     const { app } = await aFleet()
     const filterId = await aFilter(app, { 'metadata.city': 'nowhere' })
     const put = (caller: typeof admin, id: string, body: unknown = 1) =>
@@ -188,7 +188,7 @@ suite('a filter', () => {
     assert.match(pending.body.message, /filterId/)
   })
 
-  test('a filter needs endpoint:update on every endpoint', async () => {
+  test('a batch by a filter requires endpoint:update on every endpoint of the filter', async () => {
     const { app, testEndpoints, ids } = await aFleet()
     const filterId = await aFilter(app)
     const partly = { [`endpoint-${ids[0]}`]: ['endpoint:update'], [`application-${app}`]: ['endpoint:read'] }

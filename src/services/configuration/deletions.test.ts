@@ -1,6 +1,6 @@
 /**
- * Tests that configurations are deleted with their endpoint, version, application and tenant, and that contents are deleted when nothing
- * refers to them.
+ * Tests that configurations are deleted with their endpoint, version, application and tenant, and that a content is deleted when no
+ * configuration refers to it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,13 +22,13 @@ const countIn = async (table: (typeof tables)[number], column: string, value: st
 const sweepAll = () => sweepContents(sql, new Date(waypost.kit.now().getTime() + 1000), 10_000)
 const system = (path: string) => admin(`POST ${ecr}/system/${path}/configs`, { name: 'a', config: '1' })
 
-test('configurations are deleted with their endpoint, but not those of an endpoint that was registered again', async () => {
+test('configurations are deleted with their endpoint, but configurations of an endpoint that was registered again are kept', async () => {
   const { endpointId, app, version, put, post } = await aTestEndpoint()
   const first = await put(1)
   await post('/config/json')
   await put(2)
   assert.equal((await system(`endpoints/${endpointId}`)).status, 201)
-  // The clock of the node that wrote the configurations may be ahead.
+  // The test moves the dates of the rows, because the clock of the node that wrote the configurations may be ahead.
   for (const [table, column, date] of [
     ['endpoint_configs', 'endpoint_id', 'updated_date'],
     ['sent_configs', 'endpoint_id', 'dispatched_date'],
@@ -117,7 +117,7 @@ test('configurations are deleted with the tenant', async () => {
   )
 })
 
-test('a content stays as long as something refers to it', async () => {
+test('a content is kept while a configuration refers to it', async () => {
   const { put, post, path, defaults } = await aTestEndpoint()
   const sent = await put({ n: 1 })
   await post('/config/json')
@@ -134,7 +134,7 @@ test('a content stays as long as something refers to it', async () => {
   assert.deepEqual(await kept(), [1, 0, 0])
 })
 
-test('the sweep deletes what was written while its endpoint was unregistered', async () => {
+test('the sweep deletes configurations that were written while their endpoint was being unregistered', async () => {
   const { endpointId, put } = await aTestEndpoint()
   await put(1)
   await sql`update configuration.endpoint_configs set endpoint_id = ${`gone-${endpointId}`} where endpoint_id = ${endpointId}`

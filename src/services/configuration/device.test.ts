@@ -22,7 +22,7 @@ const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
 const status = '/config/json/status'
 
 suite('a device requests its configuration', () => {
-  test('a device that requests its configuration gets its own, else the default, else none', async () => {
+  test('a device that requests its configuration gets the configuration of its endpoint, otherwise the default, otherwise an empty configuration', async () => {
     const { defaults, put, post, path } = await aTestEndpoint()
     assert.deepEqual(await post('/config/json'), { status: 200, body: none })
     const common = await ok(`PUT ${defaults}`, { common: true })
@@ -52,7 +52,7 @@ suite('a device requests its configuration', () => {
     }
   })
 
-  test('errors of shape, name and path go to the error topic', async () => {
+  test('a message with a wrong payload, name or path gets an error on the error topic', async () => {
     const { topic, post } = await aTestEndpoint()
     const sensor = await device()
     const bad: [path: string, payload: string, status: number][] = [
@@ -77,7 +77,7 @@ suite('a device requests its configuration', () => {
 })
 
 suite('a connected device gets a push', () => {
-  test('a connected device gets a push when its effective configuration changes, and none when it has no configuration any more', async () => {
+  test('a connected device gets a push when its effective configuration changes, and no push when its last configuration is deleted', async () => {
     const { connect, topic, put, path, defaults } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
@@ -114,7 +114,7 @@ suite('a connected device gets a push', () => {
     await sensor.receivesNothing()
   })
 
-  test('a connected device that moves to another version and back gets the configuration again that it had applied', async () => {
+  test('a connected device that moves to another version and back gets the configuration that it had already applied again', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const endpoint = await anEndpoint(version)
     const one = testEndpoint({ app, version, ...endpoint })
@@ -137,7 +137,7 @@ suite('a connected device gets a push', () => {
     await sensor.receivesNothing()
   })
 
-  test('a connected device gets a push on connect until it has applied the configuration, also after a failure', async () => {
+  test('a device gets a push at each connect until it has applied the configuration, even after it has reported a failure', async () => {
     const { connect, topic, put } = await aTestEndpoint()
     const { configId } = await put({ n: 1 })
     const connected = async () => {
@@ -161,9 +161,9 @@ suite('a connected device gets a push', () => {
     await last.end()
   })
 
-  test('a connected device that got a configuration while it connected does not get the same again as the push on connect', async () => {
+  test('a device that got a configuration while it connected does not get the same configuration in the push on connect', async () => {
     const { app, version } = await anApplication()
-    // Eight endpoints occupy all slots for pushes on connect. The ninth endpoint therefore gets the push of the write before its push on connect.
+    // Eight endpoints occupy all slots for pushes on connect, so the ninth endpoint gets the push of the write before its push on connect.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint(version)))
     const last = testEndpoint({ app, version, ...endpoints.at(-1)! })
     const isBlocked = Promise.withResolvers<never[]>()
@@ -263,7 +263,7 @@ suite('statuses', () => {
     )
   })
 
-  test('a report on a configuration that the endpoint never had is ignored without a request id, and gets 404 with one', async () => {
+  test('a report on a configuration that the endpoint never had gets 404 if it has a request id, and is otherwise ignored', async () => {
     const { topic, post, put, endpointId } = await aTestEndpoint()
     const otherEndpoint = await aTestEndpoint()
     const theirs = await otherEndpoint.put({ theirs: true })
@@ -284,7 +284,7 @@ suite('statuses', () => {
     assert.deepEqual(await statusesOf(`endpointId=${otherEndpoint.endpointId}&status=APPLIED`), [])
   })
 
-  test('statuses of earlier configurations stay once they were sent, at most 20 for each endpoint, version and name', async () => {
+  test('the statuses of earlier configurations that were sent are kept, at most 20 for each endpoint, version and name', async () => {
     const { endpointId, path, defaults, put, post } = await aTestEndpoint()
     const common = await ok(`PUT ${defaults}`, { n: -1 })
     await post('/config/json')
@@ -295,7 +295,7 @@ suite('statuses', () => {
       if (n % 2 === 1) await post('/applied/json', { configId })
     }
     const found = await statusesOf(`endpointId=${endpointId}&size=100`)
-    // The default keeps its record, because it may become effective again.
+    // The record of the default is kept, because the default may become effective again.
     assert.deepEqual(
       found.map(({ config }: { config: string }) => JSON.parse(config).n),
       [...Array.from({ length: 19 }, (_, index) => 21 - index), -1],
@@ -317,7 +317,7 @@ suite('statuses', () => {
       await post('/config/json/deleted')
       await admin(`DELETE ${path}?name=deleted`)
     }
-    // The twentieth record is that of a default that was not sent yet.
+    // The twentieth record belongs to a default that was not sent yet.
     await ok(`PUT ${defaults}`, { n: 21 })
     const numbersOf = async (name: string) =>
       (await statusesOf(`endpointId=${endpointId}&name=${name}&size=100`)).map(
@@ -328,7 +328,7 @@ suite('statuses', () => {
     assert.deepEqual(await numbersOf('default'), [21, ...newest])
   })
 
-  test('a report counts a status code of null as missing', async () => {
+  test('a report with the status code null counts as a report without a status code', async () => {
     const { put, post } = await aTestEndpoint()
     const { configId } = await put(1)
     const report = { configId, statusCode: null, reasonPhrase: null }
@@ -339,7 +339,7 @@ suite('statuses', () => {
       assert.equal((await post('/applied/json', { configId, statusCode })).status, 400, String(statusCode))
   })
 
-  test('statuses of a default exist for every endpoint of the version, and add up', async () => {
+  test('a default has a status for every endpoint of the version, and the counts of the statuses add up', async () => {
     const { version, app, defaults, ...first } = await aTestEndpoint()
     const others = [await anEndpoint(version), await anEndpoint(version), await anEndpoint(version)]
     const own = testEndpoint({ app, version, ...others[0]! })
@@ -355,7 +355,7 @@ suite('statuses', () => {
     assert.deepEqual(statuses.toSorted(), ['APPLIED', 'DISPATCHED', 'PENDING'])
     for (const one of ['APPLIED', 'DISPATCHED', 'PENDING'])
       assert.equal((await statusesOf(`${query}&status=${one}`)).length, 1)
-    // This endpoint has its own configuration and never got this one.
+    // This endpoint has its own configuration and never got the default.
     assert.equal((await own.post('/applied/json/1', { configId })).status, 200)
     assert.equal((await statusesOf(query)).length, 3)
     const next = await ok(`PUT ${defaults}`, { common: 2 })
@@ -364,7 +364,7 @@ suite('statuses', () => {
   })
 })
 
-test('written and applied configurations are published as events, several reports in one event', async () => {
+test('events are published for written and for applied configurations; one event can contain several reports', async () => {
   const updated: unknown[] = []
   const applied: unknown[] = []
   waypost.kit.bus.subscribe(ConfigurationUpdated, (payload) => void updated.push(payload))

@@ -44,7 +44,7 @@ interface Model {
   effective(called: Name, at?: Suffix): Config | undefined
 }
 
-/** The model consists of plain maps and the rules of document 5. */
+/** The model stores configurations in maps, and follows the rules of document 5. */
 function aModel(): Model {
   const own = new Map<string, Config>()
   const defaults = new Map<string, Config>()
@@ -66,7 +66,7 @@ async function run(steps: Step[]) {
   const at = (suffix: Suffix) => testEndpoint({ app, version: `${app}-${suffix}`, ...endpoint })
   const model = aModel()
   let sensor: TestDevice | undefined
-  /** The last `configId` that the device has got, by name. */
+  /** Key: name of a configuration. Value: the last `configId` that the device got. */
   const got = new Map<string, string>()
   const take = () => {
     for (const { topic, json } of sensor?.received.splice(0) ?? []) {
@@ -132,7 +132,7 @@ async function run(steps: Step[]) {
       }
     }
     if (!sensor) continue
-    // A connected device ends with the effective configuration, unless it applied that one before.
+    // After the steps, a connected device must have got the effective configuration, unless it had already applied it.
     await eventually(
       () => {
         take()
@@ -151,7 +151,7 @@ async function run(steps: Step[]) {
     assert.equal(
       shown.filter((record: Config) => record.configId === configId).length >= 1,
       true,
-      'a record of what is effective',
+      'there must be a record of the effective configuration',
     )
   const keys = shown.map((record: Record<string, string>) =>
     [record.appVersionName, record.name, record.configId].join(' '),
@@ -160,6 +160,6 @@ async function run(steps: Step[]) {
   await sensor?.end()
 }
 
-test('the effective, the pushed and the shown configuration equal those of the model', { timeout: 240_000 }, () =>
+test('the effective configuration, the pushed configuration and the response of the API equal the model', { timeout: 240_000 }, () =>
   fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), run), { numRuns: 8 }),
 )

@@ -1,4 +1,4 @@
-/** Configurations of endpoints and defaults over HTTP. */
+/** Tests configurations of endpoints, and defaults of versions, over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
@@ -39,7 +39,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await ok(`PUT ${path}`, '{"__proto__":{"a":1}}')).config, '{"__proto__":{"a":1}}')
   })
 
-  test('the configuration of an endpoint has names, and a list sorted by name', async () => {
+  test('the configuration of an endpoint can have several names, and the list is sorted by name', async () => {
     const { path } = await aTestEndpoint()
     const configs = []
     for (const name of ['night', 'a-1', 'default', 'B_2']) configs.push(await ok(`PUT ${path}?name=${name}`, { name }))
@@ -101,7 +101,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await admin(`DELETE ${path}`, undefined, ifMatch(next.configId))).status, 204)
   })
 
-  test('of concurrent writers of a configuration with the same ETag one succeeds; without an ETag all succeed', async () => {
+  test('when concurrent requests write a configuration with the same ETag, one request succeeds; without an ETag all succeed', async () => {
     const { path, defaults } = await aTestEndpoint()
     for (const url of [path, defaults]) {
       const { configId } = await ok(`PUT ${url}`, ['first'])
@@ -120,7 +120,7 @@ suite('the configuration of an endpoint', () => {
     }
   })
 
-  test('concurrent first writers of the same value get the same configuration', async () => {
+  test('concurrent requests that write the same first value get the same configuration', async () => {
     const { path } = await aTestEndpoint()
     const racing = await Promise.all([1, 1, 1, 1].map((value) => admin(`PUT ${path}`, value)))
     assert.equal(new Set(racing.map(({ body }) => body.configId)).size, 1)
@@ -128,7 +128,7 @@ suite('the configuration of an endpoint', () => {
 })
 
 suite('the default of a version', () => {
-  test('the default of a version is created, replaced and deleted; a missing one is answered with 404', async () => {
+  test('the default of a version is created, replaced and deleted; a missing default gets 404', async () => {
     const { defaults } = await aTestEndpoint()
     assert.equal((await admin(`GET ${defaults}`)).status, 404)
     assert.equal((await admin(`DELETE ${defaults}`)).status, 404)
@@ -153,7 +153,7 @@ suite('bad input', () => {
     ['malformed JSON', '', '{', 400, /malformed JSON/],
     ['a lone surrogate', '', '"\\ud800"', 400, /surrogate/],
     ['NUL', '', '"\\u0000"', 400, /NUL/],
-    ['a number that no double holds', '', '12345678901234567890', 400, /kept exactly/],
+    ['a number that a double cannot represent', '', '12345678901234567890', 400, /kept exactly/],
     ['JSON that is too deep', '', `${'['.repeat(100)}${']'.repeat(100)}`, 400, /nested deeper/],
     ['an empty name', '?name=', '1', 400, /name/],
     ['a name with a slash', '?name=a%2Fb', '1', 400, /name/],
@@ -162,7 +162,7 @@ suite('bad input', () => {
     ['more than a megabyte', '', JSON.stringify('x'.repeat(1_048_577)), 413, /larger/],
   ]
   for (const [why, query, body, status, problem] of bad)
-    test(`${why} is refused, and nothing is stored`, async () => {
+    test(`${why} is rejected, and nothing is stored`, async () => {
       const { path, defaults } = await aTestEndpoint()
       for (const url of [path, defaults]) {
         const answer = await admin(`PUT ${url}${query}`, body)
@@ -172,12 +172,12 @@ suite('bad input', () => {
       }
     })
 
-  test('a million bytes are accepted', async () => {
+  test('a configuration of a million bytes is accepted', async () => {
     const { path } = await aTestEndpoint()
     assert.equal((await ok(`PUT ${path}`, JSON.stringify('x'.repeat(999_998)))).config.length, 1_000_000)
   })
 
-  test('another media type is answered with 415', async () => {
+  test('a body with another media type gets 415', async () => {
     const { path } = await aTestEndpoint()
     assert.equal((await admin(`PUT ${path}`, '{}', { 'content-type': 'text/plain' })).status, 415)
   })
@@ -186,7 +186,7 @@ suite('bad input', () => {
 suite('permissions', () => {
   const as = (scopes: string[], on = 'tenant-system') => waypost.as(aCaller({ on: { [on]: scopes } }))
 
-  test('an endpoint that the caller may not read is like one that does not exist', async () => {
+  test('the response for an endpoint that the caller may not read is equal to the response for a missing endpoint', async () => {
     const { path, endpointId, version } = await aTestEndpoint()
     await ok(`PUT ${path}`, ['secret'])
     for (const method of ['GET', 'PUT', 'DELETE']) {

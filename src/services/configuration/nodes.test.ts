@@ -17,7 +17,7 @@ const boundAt = (endpointId: string, node: typeof one) =>
     assert.equal(row?.nodeId, node.waypost.kit.members.nodeId)
   })
 
-test('a device gets pushes of configurations that another node has written: its own, that of a batch and the default', async () => {
+test('a device gets pushes of configurations that another node has written: for the endpoint, for a batch and for the default', async () => {
   const { endpointId, version, topic, connect, path, defaults } = await one.aTestEndpoint()
   const sensor = await one.device()
   await connect(sensor)
@@ -57,7 +57,7 @@ test('a device that moves between nodes gets every change, whichever node writes
   }
 })
 
-test('a configuration that is written while the device connects arrives within a second or so', async () => {
+test('a configuration that is written while the device connects arrives soon after the connect', async () => {
   for (let round = 0; round < 5; round++) {
     const { topic, connect, path } = await one.aTestEndpoint()
     const sensor = await one.device()

@@ -1,4 +1,4 @@
-/** Tests schemas of configurations: required, violated and unusable schemas, and candidates. */
+/** Tests schemas of configurations: required, violated and unusable schemas, and the validation of a candidate. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
@@ -26,7 +26,7 @@ async function aFleet() {
 }
 
 suite('a schema', () => {
-  test('a schema of the version wins over that of the application, and every write is checked', async () => {
+  test('the schema of a version takes precedence over the schema of the application, and every write is checked', async () => {
     const { app, version, second, endpoint } = await aFleet()
     const text = (value: object) => ({ endpointConfigurationSchema: JSON.stringify(value) })
     assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 404)
@@ -56,7 +56,7 @@ suite('a schema', () => {
     assert.equal((await ok(`GET ${endpoint.path}`)).config, '{"interval":1}')
   })
 
-  test('a configuration whose required schema is missing is answered with 404, and a changed schema leaves stored configurations alone', async () => {
+  test('a configuration whose required schema is missing gets 404, and a change of the schema does not change stored configurations', async () => {
     const { app, endpoint } = await aFleet()
     await ok(`PUT ${endpoint.path}`, 'true')
     assert.equal((await setSchema(app, { endpointConfigurationSchemaRequired: true })).status, 204)
@@ -71,7 +71,7 @@ suite('a schema', () => {
     await ok(`PUT ${endpoint.path}`, { interval: 5 })
   })
 
-  test('a schema lists at most 100 violations and counts the others', async () => {
+  test('an error about a schema lists at most 100 violations and counts further violations', async () => {
     const { app, endpoint } = await aFleet()
     await setSchema(app, { endpointConfigurationSchema: '{"items":{"type":"number"}}' })
     const { status, body } = await admin(`PUT ${endpoint.path}`, Array(123).fill('x'))
@@ -87,7 +87,7 @@ suite('a schema', () => {
     '{"$schema":"http://json-schema.org/draft-04/schema#"}',
   ]
   for (const text of unusable)
-    test(`${text} is refused as a schema by the application manager; if it was stored earlier, requests get 503`, async () => {
+    test(`the application manager rejects the schema ${text}; if the schema is already stored, requests get 503`, async () => {
       const { app, endpoint } = await aFleet()
       const refused = await setSchema(app, { endpointConfigurationSchema: text })
       assert.equal(refused.status, 400, refused.text)

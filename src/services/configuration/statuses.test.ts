@@ -37,7 +37,7 @@ test('pages have the fields of a Spring page; together they contain each matchin
     assert.deepEqual([content, totalElements, totalPages], [[], 0, 0])
 })
 
-test('several endpoints are given by repeating the parameter, or separated by commas', async () => {
+test('a query names several endpoints with a repeated parameter, or separated by commas', async () => {
   const [a, b, c] = [await aTestEndpoint(), await aTestEndpoint(), await aTestEndpoint()]
   for (const { put } of [a, b, c]) await put(1)
   for (const query of [
@@ -59,7 +59,7 @@ test('wrong parameters are answered with 400', async () => {
   }
 })
 
-test('a caller sees own and default configurations, but only of endpoints of its tenant that it may read', async () => {
+test('a caller sees the statuses of endpoint configurations and defaults, but only of endpoints that the caller may read', async () => {
   const [mine, sibling] = [await aTestEndpoint(), await aTestEndpoint()]
   for (const { put, defaults } of [mine, sibling]) {
     await put({ own: true })

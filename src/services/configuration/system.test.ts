@@ -1,4 +1,4 @@
-/** System configurations at the four levels. */
+/** Tests system configurations of tenants, applications, versions and endpoints. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
@@ -78,7 +78,7 @@ suite('a system configuration', () => {
       assert.equal((await admin(`GET ${endpoint.path}?${query}`)).status, 400)
   })
 
-  test('the resource /current searches its own level and then the levels above, unless a parameter skips those', async () => {
+  test('the resource /current searches its own level and then the levels above, unless a parameter excludes these levels', async () => {
     const levels = await ownersByLevel()
     const name = `walk-${Math.floor(Math.random() * 1e9)}`
     const current = (at: { path: string }, more = '') => admin(`GET ${at.path}/current?name=${name}${more}`)
@@ -115,7 +115,7 @@ suite('a system configuration', () => {
     [{ name: 'a', config: '1', displayName: 5 }, /displayName/],
   ]
   for (const [body, field] of bad)
-    test(`a system configuration refuses ${JSON.stringify(body).slice(0, 50)}`, async () => {
+    test(`a system configuration rejects ${JSON.stringify(body).slice(0, 50)}`, async () => {
       const { endpoint } = await ownersByLevel()
       const { id } = await created(endpoint.path, 'kept', 1)
       for (const operation of [`POST ${endpoint.path}`, `PUT ${endpoint.path}/${id}`]) {
@@ -126,7 +126,7 @@ suite('a system configuration', () => {
       assert.equal((await ok(`GET ${endpoint.path}`)).content[0].config, '1')
     })
 
-  test('an entity that the caller may not read gets the same 404 as one that does not exist', async () => {
+  test('the response for an entity that the caller may not read is the same 404 as for a missing entity', async () => {
     const levels = await ownersByLevel()
     for (const { path, entityId } of [levels.application, levels.version, levels.endpoint]) {
       const missing = await admin(`GET ${path.replace(entityId, 'none')}`)

@@ -103,7 +103,7 @@ suite('creating basic credentials', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials`)).body.length, before)
   })
 
-  test('creating basic credentials rejects a username that the tenant has; another tenant may have it too', async () => {
+  test('creating basic credentials rejects a username that already exists in the tenant; another tenant may use the same username', async () => {
     await aBasicCredential({ username: 'taken' })
     const duplicate = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(duplicate.status, 409)
@@ -133,7 +133,7 @@ suite('reading basic credentials', () => {
     assert.deepEqual((await lister(`GET ${root}/basic-credentials/${created[0].id}`)).body, body[0])
   })
 
-  test('reading basic credentials lists more than a page, each credential once', async () => {
+  test('reading basic credentials returns each credential once if there are more credentials than a page', async () => {
     const at = new Date('2026-01-01')
     await waypost.kit.db.sql`
       insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
@@ -144,7 +144,7 @@ suite('reading basic credentials', () => {
     assert.equal(new Set(body.map(({ id }: { id: string }) => id)).size, 2500)
   })
 
-  test('reading basic credentials returns the last use after the first one', async () => {
+  test('reading basic credentials returns the time of the last use only after the first use', async () => {
     const created = await aBasicCredential()
     assert.ok(!('lastUseDate' in (await admin(`GET ${root}/basic-credentials/${created.id}`)).body))
     await logIn(created)
@@ -203,7 +203,7 @@ suite('the state of basic credentials', () => {
 })
 
 suite('password changes and deletion', () => {
-  test('a password is changed, given or generated, and the old one is rejected', async () => {
+  test('a password is changed to a given or generated password, and the old password is rejected', async () => {
     const created = await aBasicCredential({ password: 'first' })
     assert.ok(await logIn(created))
     const changed = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password: 'second' })
@@ -221,7 +221,7 @@ suite('password changes and deletion', () => {
     }
   })
 
-  test('deleted credentials are not found, an event is published, and the username is free', async () => {
+  test('after credentials are deleted, they are not found, an event is published, and the username can be used again', async () => {
     const created = await aBasicCredential({ username: 'freed' })
     await logIn(created)
     assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 204)
@@ -271,7 +271,7 @@ suite('permissions', () => {
     }
   })
 
-  test('credentials of another tenant return the same 404 as missing ones', async () => {
+  test('the response for credentials of another tenant is the same 404 as for missing credentials', async () => {
     const mine = await aBasicCredential()
     for (const ask of [other, waypost.as(aPlatformAdmin())]) {
       assert.ok(!(await ask(`GET ${root}/basic-credentials`)).text.includes(mine.id))

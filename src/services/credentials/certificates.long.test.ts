@@ -73,7 +73,7 @@ async function verify({ certificate, issuingCa }: { certificate: string; issuing
 }
 
 suite('issuing a certificate', () => {
-  test('issuing a certificate returns all fields once; the private key is not stored', async () => {
+  test('issuing a certificate returns the private key, which is not stored and never returned again', async () => {
     const { status, body, headers } = await admin(`POST ${root}/x509-credentials`, { commonName: 'pump 7', x: 1 })
     assert.equal(status, 201)
     assert.equal(headers.location, `http://waypost.test/api/v1/x509-credentials/${body.id}`)
@@ -174,7 +174,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('issuing a certificate by two nodes concurrently for a new tenant creates one authority', async () => {
+  test('issuing a certificate at two nodes at the same time for a new tenant creates one certificate authority', async () => {
     const nodes = [firstNode, otherNode, firstNode, otherNode]
     const issued = await Promise.all(
       nodes.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
@@ -204,7 +204,7 @@ suite('the root and the revocation lists', () => {
     }
   })
 
-  test('the list has suspended certificates on hold and revoked ones, but no reactivated ones', async () => {
+  test('the revocation list contains revoked certificates, and suspended certificates as "on hold", but no reactivated certificates', async () => {
     const issued = await aCertificate()
     const { id } = issued
     assert.match(await verify(issued), /: OK/)
@@ -226,7 +226,7 @@ suite('the root and the revocation lists', () => {
     assert.match(await verify(await aCertificate()), /: OK/)
   })
 
-  test('a list is reused until something changes or a day has passed; its number only increases', async () => {
+  test('a revocation list is reused until a state changes or a day has passed; its number only increases', async () => {
     const issued = await aCertificate()
     const { path } = await revocationLists(issued.certificate)
     const read = async () => {
@@ -293,7 +293,7 @@ suite('the root and the revocation lists', () => {
     assert.equal(await api.verifyCertificate(leaf), undefined)
   })
 
-  test('creating a list of 10,000 entries does not block the event loop', async (t) => {
+  test('creating a revocation list of 10,000 entries does not block the event loop', async (t) => {
     const at = now()
     await aCertificate({}, waypost.as(aTenantAdmin('strict')))
     await waypost.kit.db.sql`
@@ -387,7 +387,7 @@ suite('a client with a certificate', () => {
     assert.ok(body.lastUseDate)
   })
 
-  test('a client with a certificate is rejected if the certificate is suspended, revoked or expired, has an unknown or forged issuer, or is that of an authority', async () => {
+  test('a client with a certificate is rejected if the certificate is suspended, revoked or expired, has an unknown or forged issuer, or belongs to a certificate authority', async () => {
     const issued = await aCertificate({ ttl: 3600 })
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
@@ -420,7 +420,7 @@ suite('a client with a certificate', () => {
     assert.equal(await api.verifyCertificate(new X509Certificate(await openssl('x509', '-in', ca))), undefined)
   })
 
-  test('a client with a certificate is accepted in a real TLS handshake, with the chain or with its certificate alone', async () => {
+  test('a client with a certificate is accepted in a real TLS handshake, whether it sends the chain or its certificate alone', async () => {
     const issued = await aCertificate()
     const authority = await api.rootCertificate()
     const serverCertificate = await api.issueServerCertificate({ hosts: ['localhost', '127.0.0.1'], ttlSeconds: 3600 })

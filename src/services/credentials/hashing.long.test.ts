@@ -8,7 +8,7 @@ import { createHashing } from './hashing.ts'
 const { bcryptRounds } = loadConfig({}).platform.passwordCost
 const hashing = createHashing(bcryptRounds)
 
-test('a hash matches its password and no other', async () => {
+test('a hash matches its own password and no other password', async () => {
   const hash = await hashing.hash('a', 'right')
   assert.match(hash, /^\$2b\$10\$/)
   assert.equal(await hashing.matches('a', 'right', hash), true)
@@ -16,7 +16,7 @@ test('a hash matches its password and no other', async () => {
   for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, hashing.dummyHash), false)
 })
 
-test('checking an unknown username takes about as much processor time as checking a known one', async () => {
+test('a check of an unknown username takes about as much processor time as a check of a known username', async () => {
   const hash = await hashing.hash('a', 'right')
   const cpuOf = async (hash: string) => {
     const before = process.cpuUsage()
@@ -24,17 +24,17 @@ test('checking an unknown username takes about as much processor time as checkin
     return process.cpuUsage(before).user
   }
   const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.dummyHash)]
-  assert.ok(unknown > known / 2 && unknown < known * 2, `${unknown} µs against ${known} µs`)
+  assert.ok(unknown > known / 2 && unknown < known * 2, `the check of an unknown username took ${unknown} µs, the check of a known username ${known} µs`)
 })
 
-test('twenty concurrent checks block neither the event loop nor all threads of the pool', async () => {
+test('twenty concurrent hashes block neither the event loop nor all threads of the pool', async () => {
   let running = true
   const hashes = Promise.all(Array.from({ length: 20 }, (_, i) => hashing.hash(`tenant-${i % 5}`, `password ${i}`)))
   void hashes.finally(() => {
     running = false
   })
-  // Reading a file uses the same threads as bcrypt, and the event loop. If a hash ran on the main thread, it would block the event loop for
-  // 70 ms.
+  // To read a file, Node.js uses the event loop and the threads that also run bcrypt. A hash on the main thread would block the event loop
+  // for 70 ms.
   let reads = 0
   for (; running; reads++) await readFile(new URL(import.meta.url))
   assert.ok(reads > 50, `${reads} reads`)
@@ -57,7 +57,7 @@ test('a full queue of a tenant rejects only checks of this tenant, until all que
   assert.equal(busy.queuedCount(), 6)
   const isRefusal = (answer: unknown) =>
     answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'
-  assert.ok(isRefusal(await late), 'the total of all queues must be limited')
+  assert.ok(isRefusal(await late), 'the total length of all queues must be limited')
   const answers = await Promise.all(flood)
   const rejectedCount = answers.filter((answer) => answer === false).length
   assert.ok(rejectedCount === 5 || rejectedCount === 6, `${rejectedCount}`) // Four are in the queue, and one or two are running.

@@ -34,7 +34,7 @@ async function checksDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 suite('a client with a password', () => {
-  test('a client with a password is activated once by concurrent first logins, with one event', async () => {
+  test('concurrent first logins of a client with a password activate its credential once, with one event', async () => {
     const created = await aBasicCredential()
     publishedEvents.length = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(created)))
@@ -65,20 +65,20 @@ suite('a client with a password', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials/${created.id}`)).body.state, 'Inactive')
   })
 
-  test('a client with a password needs one bcrypt check; the next thousand logins need none', async () => {
+  test('the first login of a client with a password needs a bcrypt check, and the next thousand logins need none', async () => {
     const created = await aBasicCredential()
     assert.equal(await checksDuring(() => Promise.all(Array.from({ length: 50 }, () => logIn(created)))), 1)
     const checks = await checksDuring(async () => {
       for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
     })
     assert.equal(checks, 0)
-    // Only the first of fifty logins published an event. The row was read again, but the password check stayed cached.
+    // Only the first of fifty logins published an event. After it, the row was read again, but the result of the bcrypt check stayed cached.
     assert.equal(await checksDuring(() => setState('basic-credentials', created.id, 'Suspended')), 0)
     await setState('basic-credentials', created.id, 'Active')
     assert.equal(await checksDuring(() => logIn(created)), 0)
   })
 
-  test('a client with a password has its last use written at most once a minute', async () => {
+  test('the time of the last use of a password is written at most once a minute', async () => {
     const created = await aBasicCredential()
     const lastUse = async () => (await admin(`GET ${root}/basic-credentials/${created.id}`)).body.lastUseDate
     await logIn(created)
@@ -148,7 +148,7 @@ suite('a client with a password', () => {
 })
 
 suite('lockout after wrong passwords', () => {
-  test('different wrong passwords lock a username, longer each time; a cached correct password is still accepted', async () => {
+  test('different wrong passwords lock a username, each time for longer; a correct password that is cached is still accepted', async () => {
     const created = await aBasicCredential({ username: 'guessed' })
     assert.ok(await node.logIn(created))
     const guess = (n: number, onNode = node) => onNode.logIn({ username: 'guessed', password: `guess ${n}` })
@@ -175,17 +175,17 @@ suite('lockout after wrong passwords', () => {
     assert.equal(
       (await otherNode.logIn(created, { address: '198.51.100.7' })) !== undefined,
       true,
-      'another node has counted nothing',
+      'the other node must not have counted the guesses',
     )
-    assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address must be locked')
+    assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'the address of the guesses must be locked')
     assert.ok(await logIn(created, { address: '203.0.113.1' }), 'another address must not be locked')
-    // There are four guesses at each address, until the limit for all addresses is reached. It is fifty times as high.
+    // Each address guesses four times. The limit for all addresses is fifty times the limit for one address.
     for (let n = 0; n < 200; n++) await guess(1000 + n, `203.0.${n >> 2}.9`)
     assert.equal(await checksDuring(() => guess(2000, '192.0.2.200')), 0)
     clockAheadMs += 61_000
   })
 
-  test('a repeated wrong password is neither checked nor counted, so a device with an old one causes no lockout', async () => {
+  test('a repeated wrong password is neither checked nor counted, so a device with an old password causes no lockout', async () => {
     const created = await aBasicCredential({ username: 'fleet' })
     const stale = { username: 'fleet', password: 'stale' }
     const checks = await checksDuring(async () => {

@@ -90,14 +90,14 @@ describe('dashboards', () => {
     assert.deepEqual([kept.length, kept[0].version], [versionsMax, 4 + versionsMax])
   })
 
-  test('of two writers of a dashboard with the same ETag, one succeeds', async () => {
+  test('when several requests write a dashboard with the same ETag, one request succeeds', async () => {
     const created = await make()
     const put = (name: string) => admin(`PUT ${pathOf(created)}`, { ...input, name }, { 'if-match': created.etag })
     const statuses = (await Promise.all(['a', 'b', 'c'].map(put))).map(({ status }) => status)
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('of a change, a restore and a deletion with the same ETag, one succeeds and the others change nothing', async () => {
+  test('when a change, a restore and a deletion have the same ETag, one request succeeds and the other requests change nothing', async () => {
     const created = await make({ name: 'contested' })
     const condition = { 'if-match': created.etag }
     const answers = await Promise.all([
@@ -119,7 +119,7 @@ describe('dashboards', () => {
     assert.ok(deleted === 204 || written === 200 || restored === 200)
   })
 
-  test('a change after the dashboard was deleted is answered with 404, and does not bring it back', async () => {
+  test('a change of a deleted dashboard gets 404 and does not create the dashboard again', async () => {
     const created = await make({ name: 'deleted' })
     assert.equal((await admin(`DELETE ${pathOf(created)}`)).status, 204)
     for (const headers of [{}, { 'if-match': created.etag }])
@@ -128,7 +128,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${root}/dashboards?search=deleted`)).body.totalElements, 0)
   })
 
-  test('a change with bad contents is refused, and leaves the dashboard and its versions as they were', async () => {
+  test('a change with bad contents is rejected, and changes neither the dashboard nor its versions', async () => {
     const created = await make({ name: 'kept' })
     const [chart, value] = everyWidget as unknown as Record<string, unknown>[]
     const bodies: [body: unknown, field: RegExp][] = [
@@ -162,7 +162,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${pathOf(created)}/versions`)).body.content.length, 1)
   })
 
-  test('a tenant with the maximum number of dashboards gets no more, and another tenant does', async () => {
+  test('a tenant with the maximum number of dashboards cannot create further dashboards, and another tenant can', async () => {
     const full = waypost.as(aTenantAdmin('full'))
     const fill = (tenantId: string) => waypost.kit.db.sql`
       insert into dashboards.dashboards (dashboard_id, tenant_id, name, definition, owner_type, owner_id, version, created_date, updated_date)
@@ -221,7 +221,7 @@ describe('dashboards', () => {
     assert.equal((await grants()).length, 0)
   })
 
-  test('contents that do not match the schema are refused with the name of the field', async () => {
+  test('contents that violate the schema are rejected with the name of the field', async () => {
     const [chart, value, table, , , command, text] = everyWidget as unknown as Record<string, unknown>[]
     const widgets = (...list: unknown[]) => ({ ...aDefinition, widgets: list })
     const cases: [definition: unknown, field: RegExp][] = [
@@ -276,7 +276,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${root}/dashboards/x/versions/one`)).status, 400)
   })
 
-  test('a dashboard shows the text of users as they wrote it', async () => {
+  test('a dashboard returns the texts of users unchanged', async () => {
     const name = '<b>&"\u202eabc\u0007'
     const created = await make({ name })
     assert.equal((await admin(`GET ${pathOf(created)}`)).body.name, name)

@@ -48,7 +48,7 @@ suite('aggregations', () => {
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
 
-  test('terms honour size and order, and count the documents of the other terms', async () => {
+  test('the aggregation "terms" has the requested size and order, and counts the documents of all other terms', async () => {
     const { rooms, tags, on } = await aggregate({
       rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
       tags: { terms: { field: 'dataSample.tags' } },
@@ -70,7 +70,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('terms are ordered by a metric below them', async () => {
+  test('the aggregation "terms" can be ordered by a metric inside it', async () => {
     const { endpoints } = await aggregate({
       endpoints: {
         terms: { field: 'endpointId', order: { coldest: 'desc' } },

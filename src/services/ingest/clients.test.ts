@@ -1,6 +1,6 @@
 /**
- * Requests as the clients of Elasticsearch (6 to 9) and OpenSearch send them: their paths, methods and types. The clients themselves need
- * nothing else.
+ * Sends requests with the paths, methods and content types of the clients of Elasticsearch (6 to 9) and OpenSearch. These clients need no
+ * other paths.
  */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
@@ -34,7 +34,7 @@ async function ask(operation: string, { body, type = 'application/json' }: Optio
 async function found(operation: string, options?: Options) {
   const { status, product, text, body } = await ask(operation, options)
   assert.equal(status, 200, `${operation}: ${text}`)
-  assert.equal(product, 'Elasticsearch', `${operation}: clients ignore responses without this header`)
+  assert.equal(product, 'Elasticsearch', `${operation}: the response needs this header, because clients ignore responses without it`)
   return body
 }
 
@@ -51,7 +51,7 @@ test('a client reads the version of the server before its first request', async 
 })
 
 suite('searches', () => {
-  test('a search without a body is a GET, and a GET may have a body', async () => {
+  test('a client may search with GET, with or without a body', async () => {
     assert.equal((await found(`GET /${index}/_search`)).hits.total.value, 3)
     assert.equal((await found(`GET /${index}/_search`, { body: one })).hits.total.value, 1)
     assert.equal((await found(`GET /${index}/_search?size=1`)).hits.hits.length, 1)
@@ -61,7 +61,7 @@ suite('searches', () => {
     assert.equal((await ask(`GET /${index}/_search`, { body: large })).status, 413)
   })
 
-  test('the types of the clients of versions 8 and 9 are JSON', async () => {
+  test('the content types that clients of versions 8 and 9 send are accepted as JSON', async () => {
     const type = 'application/vnd.elasticsearch+json; compatible-with=9'
     assert.equal((await found(`POST /${index}/_search`, { body: one, type })).hits.total.value, 1)
   })
@@ -98,7 +98,7 @@ suite('searches', () => {
     }
   })
 
-  test('the fields of documents are chosen by parameters too', async () => {
+  test('query parameters select the returned fields of documents', async () => {
     const shown = async (parameters: string) =>
       (await found(`GET /${index}/_search?sort=dataSample.n&size=1&${parameters}`)).hits.hits[0]._source
     assert.deepEqual(await shown('_source_includes=dataSample&_source_excludes=dataSample.room'), {
@@ -111,7 +111,7 @@ suite('searches', () => {
     assert.equal('dataSample' in (await shown('_source_excludes=dataSample,appName')), false)
   })
 
-  test('parameters that choose documents and are not supported are refused instead of ignored', async () => {
+  test('unsupported parameters that would change which documents are found are rejected', async () => {
     for (const parameter of ['q=room', 'scroll=1m', 'min_score=2'])
       assert.equal((await ask(`GET /${index}/_search?${parameter}`)).status, 400, parameter)
   })
@@ -130,7 +130,7 @@ test('pipelines are simulated at the path of the search engine', async () => {
   assert.equal(stored.docs[0].processor_results[0].doc._source.a, 1)
 })
 
-test('HEAD tells whether an index exists', async () => {
+test('HEAD returns whether an index exists', async () => {
   assert.equal((await ask(`HEAD /${index}`)).status, 200)
   assert.equal((await ask('HEAD /default-missing')).status, 404)
   assert.deepEqual(Object.keys(await found(`GET /${index}`)), [index])

@@ -5,7 +5,7 @@ import { asf, openIngest } from '../../../test/harness/ingest.ts'
 const { admin, expectOk, aCollectingEndpoint, anApplication, anEndpoint, send, documents, search } = await openIngest()
 
 suite('documents', () => {
-  test('samples of an application with a template are found as soon as the device has its acknowledgement', async () => {
+  test('if the application has a template, a search finds a sample as soon as the device has got the acknowledgement', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { temperature: 21.5, place: { room: 'lab' } })
     const { hits, timed_out: timedOut } = await search(endpoint.index)
@@ -55,7 +55,7 @@ suite('documents', () => {
     )
   })
 
-  test('samples of an application without a template, or with a deleted one, become no documents', async () => {
+  test('samples of an application without a template, or with a deleted template, do not become documents', async () => {
     const { app, version } = await anApplication()
     const endpoint = { ...(await anEndpoint(version)), version }
     const index = `default-${app}`
@@ -71,13 +71,13 @@ suite('documents', () => {
     )
   })
 
-  test('a sample that is refused leaves no document', async () => {
+  test('a sample that is rejected creates no document', async () => {
     const endpoint = await aCollectingEndpoint()
     await assert.rejects(send(endpoint, '{"a":'))
     assert.deepEqual(await documents(endpoint.index), [])
   })
 
-  test('a sample that becomes a document is stored in its time series too', async () => {
+  test('a sample that becomes a document is also stored in its time series', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { a: 1 })
     const { text } = await admin(`GET /epts/api/v1/applications/${endpoint.app}/time-series/last?timeSeriesName=auto~a`)

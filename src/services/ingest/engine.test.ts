@@ -48,7 +48,7 @@ suite('an external search engine', () => {
     await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
   })
 
-  test('permissions of the caller are part of the query that the search engine gets', async () => {
+  test('the query to the search engine contains conditions for the permissions of the caller', async () => {
     const endpoint = await aCollectingEndpoint()
     const other = { ...(await anEndpoint(endpoint.version)), version: endpoint.version }
     await send(endpoint, { n: 1 })

@@ -62,7 +62,7 @@ async function aUser(username: string, roles: string[], by: Ask = ask) {
 }
 
 suite('an export of endpoints', () => {
-  test('an export of endpoints has a line for each endpoint, in which numbers stay numbers and no text is a formula', async () => {
+  test('an export of endpoints has a line for each endpoint; numbers are not quoted, and texts cannot act as formulas of a spreadsheet', async () => {
     const { app, version } = await anApplication()
     const register = async (endpointId: string, metadata: object) => {
       const answer = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId, metadata })
@@ -94,7 +94,7 @@ suite('an export of endpoints', () => {
     assert.deepEqual([only.endpointId, only.metadata.n, others], [`${app}-2`, 1.5, []])
   })
 
-  test('an export of endpoints is written in parts that make one file, which can be read in ranges', async () => {
+  test('an export of endpoints is stored in parts; the parts form one file, of which ranges can be read', async () => {
     const { app, version } = await anApplication()
     const padding = 'x'.repeat(9000)
     await kit.db.sql`
@@ -122,7 +122,7 @@ suite('an export of endpoints', () => {
   })
 })
 
-test('an export of time series equals the query of points, as CSV, as lines, and by days of a time zone', async () => {
+test('an export of time series has the same points as a query: as CSV, as lines of JSON, and by days of a time zone', async () => {
   const { app, version } = await anApplication()
   const endpoints = [await anEndpoint(version), await anEndpoint(version)].sort((a, b) =>
     a.endpointId < b.endpointId ? -1 : 1,
@@ -172,7 +172,7 @@ test('an export of time series equals the query of points, as CSV, as lines, and
   )
 })
 
-test('an export of traffic has every record once, in the order of time', async () => {
+test('an export of traffic has every record once, ordered by time', async () => {
   const { app, version } = await anApplication()
   const { endpointId } = await anEndpoint(version)
   const log = waypost.ask(TrafficLog)
@@ -212,7 +212,7 @@ test('an export of traffic has every record once, in the order of time', async (
 })
 
 suite('files of exports', () => {
-  test('the file of an export is readable for its creator only, and is deleted when it expires', async () => {
+  test('only the creator of an export can read its file, which is deleted when it expires', async () => {
     const { app } = await anApplication()
     const body = { select: { applicationName: app }, format: 'csv' }
     const { jobId } = await exported('endpoint-exports', body)
@@ -239,16 +239,16 @@ suite('files of exports', () => {
     const tables = await findTables(kit.db.sql, ['bulk_jobs'])
     const names = tables.map(({ name }) => name)
     for (const name of ['exports', 'export_parts', 'job'])
-      assert.equal(names.filter((one) => one === name).length, 1, `${name} is in a backup once: ${names}`)
+      assert.equal(names.filter((one) => one === name).length, 1, `a backup must contain ${name} once: ${names}`)
   })
 
-  test('an export ends when the permissions of its creator are withdrawn', async () => {
+  test('an export fails or is canceled if its creator loses the permissions', async () => {
     const { app } = await anApplication()
     const eve = await aUser('eve', ['endpoint-reader', 'application-reader'])
     const jobId = await create('endpoint-exports', { select: { applicationName: app }, format: 'csv' }, eve)
     assert.equal((await ended(jobId)).state, 'finished')
     assert.equal((await ask(`DELETE /iam/api/v1/users/${users.get('eve')}`)).status, 204)
-    // The same export runs again, as it does after a crash before its last part.
+    // The test makes the same export run again, as after a crash before its last part.
     await kit.db.tx(async (sql) => {
       await sql`update kernel.bulk_tasks set state = 'waiting', finished_at = null, cursor = 0 where task_id = ${jobId}`
       await sql`delete from bulk_jobs.export_parts where task_id = ${jobId}`
@@ -294,7 +294,7 @@ suite('files of exports', () => {
       ['traffic-exports', { format: 'ndjson' }],
     ] as const) {
       const jobId = await create(kind, body, stranger)
-      assert.equal((await ended(jobId, stranger)).counts.succeeded, 0, 'a caller without permissions exports nothing')
+      assert.equal((await ended(jobId, stranger)).counts.succeeded, 0, 'the export of a caller without permissions must contain no endpoint')
     }
   })
 })

@@ -24,14 +24,14 @@ async function aPreparedGroup(samples: unknown[]) {
 const store = (rows: Parameters<typeof companion.store>[1], isRepeated: boolean) =>
   kit.db.tx((sql) => companion.store(sql, rows, isRepeated))
 
-test('a group that is written again has each document once', async () => {
+test('when a group of samples is written twice, each document is stored once', async () => {
   const { index, rows } = await aPreparedGroup([{ n: 1 }, { n: 2 }])
   await store([rows], false)
   await store([rows], true)
   assert.equal((await documents(index)).length, 2)
 })
 
-test('a document that PostgreSQL does not accept is replaced by its error, and the others are stored', async () => {
+test('a document that PostgreSQL does not accept is stored with its error instead, and the other documents are stored', async () => {
   const { index, rows } = await aPreparedGroup([{ n: 1 }, { n: 2 }])
   rows.rows[0]!.doc = '{"text":"\\u0000"}'
   await assert.rejects(store([rows], false), { message: /one by one/ })
