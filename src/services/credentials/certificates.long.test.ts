@@ -259,7 +259,7 @@ suite('the root and the revocation lists', () => {
     clockAheadMs -= 86_401_000
   })
 
-  test('the platform revokes the authority of a deleted tenant, and its clients are rejected', async () => {
+  test('when a tenant is deleted, the platform revokes its certificate authority, and clients with its certificates are rejected', async () => {
     const doomed = waypost.as(aTenantAdmin('doomed'))
     const issued = await aCertificate({}, doomed)
     const leaf = new X509Certificate(issued.certificate)

@@ -65,7 +65,7 @@ suite('an external search engine', () => {
     assert.equal(unknown.status, 400)
   })
 
-  test('an application whose name begins like another name has its own documents', async () => {
+  test('documents of two applications are separate, even if one name is a prefix of the other', async () => {
     const endpoint = await aCollectingEndpoint()
     const longer = `${endpoint.app}-2`
     assert.equal((await admin('POST /api/v1/applications', { name: longer })).status, 201)
@@ -78,7 +78,7 @@ suite('an external search engine', () => {
     assert.deepEqual(sampleNumbers(await search(endpoint.index)), [1])
   })
 
-  test('while the search engine answers 503, samples are acknowledged, and documents wait and follow in order', async () => {
+  test('while the search engine answers 503, samples are acknowledged; their documents wait and are then sent in order', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.isUnavailable = true
     const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
@@ -102,7 +102,7 @@ suite('an external search engine', () => {
       return found?._source.appName === app ? [(found._source.dataSample as { n: number }).n] : []
     })
 
-  test('while the process of the search engine is dead, samples are acknowledged; documents follow after its restart', async () => {
+  test('while the process of the search engine is dead, samples are acknowledged; their documents are sent after its restart', async () => {
     const endpoint = await aCollectingEndpoint()
     await engine.stop()
     const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
@@ -114,7 +114,7 @@ suite('an external search engine', () => {
     assert.deepEqual(numbersIn(endpoint.app), [1, 2, 3])
   })
 
-  test('a bulk request whose connection breaks is repeated and creates no second document', async () => {
+  test('a bulk request whose connection breaks is sent again and creates no second document', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.cutsNextBulk = true
     await send(endpoint, { n: 1 })
@@ -123,7 +123,7 @@ suite('an external search engine', () => {
     assert.equal((await search(endpoint.index)).hits.total.value, 1)
   })
 
-  test('a document that the search engine rejects is skipped, and later documents follow', async () => {
+  test('a document that the search engine rejects is skipped, and later documents are sent', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n === 2 ? 400 : undefined)
     for (const n of [1, 2, 3]) await send(endpoint, { n })
@@ -134,7 +134,7 @@ suite('an external search engine', () => {
     assert.equal(stored.length, 3, 'PostgreSQL must keep all documents')
   })
 
-  test('documents that the search engine rejects with 429 are sent again, in order, until it has all of them', async () => {
+  test('documents that the search engine rejects with 429 are sent again, in order, until it has accepted all of them', async () => {
     const endpoint = await aCollectingEndpoint()
     let attempts = 0
     engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n >= 3 && attempts++ < 4 ? 429 : undefined)
@@ -153,7 +153,7 @@ suite('an external search engine', () => {
     assert.deepEqual(numbersIn(endpoint.app), [1, 2])
   })
 
-  test('bulk requests that are too large for the search engine are halved', async () => {
+  test('a bulk request that is too large for the search engine is split into two halves', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.isUnavailable = true
     for (let n = 1; n <= 6; n++) await send(endpoint, { n })
@@ -166,7 +166,7 @@ suite('an external search engine', () => {
     assert.ok(Math.max(...engine.state.bulkSizes) <= 3, String(engine.state.bulkSizes))
   })
 
-  test('documents beyond the limit of the queue are not sent to the search engine', async () => {
+  test('documents above the limit of the queue are not sent to the search engine', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.isUnavailable = true
     for (let n = 1; n <= 25; n++) await send(endpoint, { n })
@@ -176,13 +176,13 @@ suite('an external search engine', () => {
       const [{ waiting } = { waiting: 0 }] = await sql`select count(*)::int as waiting from ingest.outgoing`
       const [{ stored } = { stored: 0 }] = await sql`
         select count(*)::int as stored from ingest.documents where endpoint_id = ${endpoint.endpointId}`
-      assert.ok(waiting < stored, `${waiting} of ${stored} wait`)
+      assert.ok(waiting < stored, `fewer than ${stored} documents must be queued, and ${waiting} are`)
     }, within)
     engine.state.isUnavailable = false
     await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
   })
 
-  test('documents of a deleted application are deleted in the search engine too', async () => {
+  test('documents of a deleted application are also deleted in the search engine', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     const documentsOfApplication = () =>

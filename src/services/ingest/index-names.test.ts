@@ -23,7 +23,7 @@ test('the longest application name is tried first, then shorter names that are f
   assert.deepEqual(namesOf('a-b-app-01'), ['app-01'])
 })
 
-test('an index of another tenant is not found, even if the tenant ids begin alike', () => {
+test('an index of another tenant is not found, even if one tenant id is a prefix of the other', () => {
   assert.equal(namesOf('a-app'), undefined)
   assert.equal(namesOf('a-bc-app'), undefined)
   assert.equal(namesOf('A-B-app'), undefined)
@@ -40,7 +40,7 @@ test('a date in an index name is a year, a month or a day', () => {
   assert.deepEqual(namesOf('t-app-2026.02.31', 't'), ['app-2026.02.31'])
 })
 
-test('names of all applications and of traffic statistics are recognised', () => {
+test('the index names for all applications and for traffic statistics are recognised', () => {
   assert.deepEqual(parseIndex('t-*', 't'), { all: true })
   for (const word of ['platform', 'kaa'])
     assert.deepEqual(parseIndex(`t-${word}-system-traffic-statistics`, 't'), { statistics: true })

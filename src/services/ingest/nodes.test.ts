@@ -1,4 +1,4 @@
-/** Tests two nodes: templates and pipelines that are written on one node apply on the other within a second. */
+/** Tests two nodes: templates and pipelines that are written on one node apply on the other node within a second. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'
@@ -14,7 +14,7 @@ test('a template and a pipeline that node one stores apply to samples that arriv
   const { app, version } = await one.anApplication()
   const endpoint = { ...(await one.anEndpoint(version)), version }
   const index = `default-${app}`
-  // Node two first caches that the application has no template.
+  // A first sample makes node two cache that the application has no template.
   await two.send(endpoint, { n: 0 })
   const pipeline = (value: number) => ({ processors: [{ set: { field: 'v', value } }] })
   await one.expectOk(`PUT ${asf}/_ingest/pipeline/p`, pipeline(1))
@@ -35,7 +35,7 @@ test('a template and a pipeline that node one stores apply to samples that arriv
   }, within)
 })
 
-test('a pipeline is simulated at node two as soon as node one has acknowledged it', async () => {
+test('node two can simulate a pipeline as soon as node one has acknowledged its write', async () => {
   for (const value of [1, 2, 3]) {
     await one.expectOk(`PUT ${asf}/_ingest/pipeline/s`, { processors: [{ set: { field: 'v', value } }] })
     const { docs } = await two.expectOk(`POST ${asf}/_ingest/pipeline/simulate/s`, { docs: [{ _source: {} }] })

@@ -28,7 +28,7 @@ suite('pipelines', () => {
     assert.equal((await admin(`DELETE ${pipelines}/first`)).status, 404)
   })
 
-  test('pipelines with If-Match of a version that is gone are neither replaced nor deleted', async () => {
+  test('pipelines are neither replaced nor deleted if If-Match names an old ETag', async () => {
     const path = `${pipelines}/matched`
     assert.equal((await admin(`PUT ${path}`, toFahrenheit, { 'if-match': '"x"' })).status, 412)
     assert.equal((await admin(`GET ${path}`)).status, 404)
@@ -121,7 +121,7 @@ suite('simulation', () => {
     assert.deepEqual(results[3].doc, { _index: 'i', _type: '_doc', _id: '7', _source: { a: 1, b: 2 } })
   })
 
-  test('an inline simulation keeps integers of 64 bits from request to answer', async () => {
+  test('an inline simulation keeps integers of 64 bits from the request to the response', async () => {
     const body =
       '{"pipeline":{"processors":[{"set":{"field":"copy","copy_from":"id"}}]},"docs":[{"_source":{"id":9223372036854775807}}]}'
     const answer = await admin(`POST ${pipelines}/simulate/`, body, json)
@@ -129,7 +129,7 @@ suite('simulation', () => {
     assert.match(answer.text, /"copy":9223372036854775807/)
   })
 
-  test('a verbose simulation shows the document after each processor, up to its failure and through its handlers', async () => {
+  test('a verbose simulation returns the document after each processor, up to a failure, and after each failure handler', async () => {
     const pipeline = {
       processors: [
         { set: { tag: 'first', field: 'a', value: 1 } },
@@ -164,7 +164,7 @@ suite('simulation', () => {
     assert.equal(stored.docs[0].processor_results.length, 2)
   })
 
-  test('a verbose simulation omits documents from an answer that would be too large, and rejects more than 10 documents', async () => {
+  test('a verbose simulation omits documents if the response would be too large, and rejects more than 10 documents', async () => {
     const pipeline = { processors: Array.from({ length: 6 }, () => ({ set: { field: 'a', value: 1 } })) }
     const large = [{ _source: { text: 'x'.repeat(500_000) } }]
     const { docs } = await expectOk(`POST ${pipelines}/simulate/?verbose=true`, { pipeline, docs: large })
@@ -196,7 +196,7 @@ suite('simulation', () => {
       assert.match(answer.body.message, problem)
     })
 
-  test('an endless loop fails only its own document, and other requests are answered meanwhile', async () => {
+  test('an endless loop fails only for its own document, and other requests are processed at the same time', async () => {
     const pipeline = {
       processors: [{ script: { source: 'if (ctx.loop == true) { while (true) { ctx.a = 1 } } ctx.done = true' } }],
     }
@@ -212,7 +212,7 @@ suite('simulation', () => {
 })
 
 suite('documents of a pipeline', () => {
-  test('documents of a pipeline pass it before they are stored', async () => {
+  test('documents of a pipeline are stored as the pipeline changes them', async () => {
     await expectOk(`PUT ${pipelines}/to-fahrenheit`, toFahrenheit)
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'to-fahrenheit' } } })
     await send(endpoint, [{ celsius: 100 }, { celsius: -40 }])
@@ -255,7 +255,7 @@ suite('documents of a pipeline', () => {
     )
   })
 
-  test('if a pipeline changes the time and the endpoint of a document, searches use the changed fields and permissions the real endpoint', async () => {
+  test('if a pipeline changes time and endpoint of a document, a search uses the changed fields, and permissions apply to the real endpoint', async () => {
     await expectOk(`PUT ${pipelines}/moves`, {
       processors: [
         { set: { field: '@timestamp', value: '2020-01-02T03:04:05.006Z' } },
@@ -279,7 +279,7 @@ suite('documents of a pipeline', () => {
     assert.equal((await otherReader(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
   })
 
-  test('a value that PostgreSQL cannot store is an error of the document', async () => {
+  test('if a pipeline creates a value that PostgreSQL cannot store, the document is stored with an error', async () => {
     await expectOk(`PUT ${pipelines}/nul`, { processors: [{ script: { source: 'ctx.text = "a" + (char) 0 + "b"' } }] })
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'nul' } } })
     await send(endpoint, { n: 1 })

@@ -70,7 +70,7 @@ suite('queries', () => {
     ],
     ['should', () => ({ bool: { should: [{ term: { [f('n')]: 1 } }, { term: { [f('n')]: 4 } }] } }), [1, 4]],
     [
-      'should beside filter is optional',
+      'should is optional if the query has a filter',
       () => ({ bool: { filter: [{ term: { [f('on')]: true } }], should: [{ term: { [f('n')]: 4 } }] } }),
       [1, 3],
     ],
@@ -154,13 +154,13 @@ suite('queries', () => {
     assert.match(nested.body.message, /20 levels/)
   })
 
-  test('a search with a thousand clauses is answered', async () => {
+  test('a search with a thousand clauses succeeds', async () => {
     const should = Array.from({ length: 1000 }, (_, n) => ({ term: { 'dataSample.n': n + 3 } }))
     assert.deepEqual(numbersOf(await search(index, { query: { bool: { should } } })), [3, 4, 5])
   })
 })
 
-suite('pages, order and parts', () => {
+suite('pages, order and fields of the results', () => {
   test('from and size limit the hits, but not the total', async () => {
     const answer = await search(index, { from: 1, size: 2, sort: [{ 'dataSample.n': 'desc' }] })
     assert.deepEqual(numbersOf(answer), [4, 3])
@@ -172,7 +172,7 @@ suite('pages, order and parts', () => {
     assert.equal((await search(index, { size: 1, track_total_hits: false })).hits.total, undefined)
   })
 
-  test('missing values are last, or first if the search asks for it', async () => {
+  test('documents without the sorted field are last, or first if the search requests it', async () => {
     const by = (options: object) => search(index, { sort: [{ 'dataSample.on': options }, { 'dataSample.n': 'asc' }] })
     assert.deepEqual(numbersOf(await by({ order: 'desc' })), [1, 3, 2, 4, 5])
     assert.deepEqual(numbersOf(await by({ order: 'asc', missing: '_first' })), [4, 5, 2, 1, 3])
@@ -185,7 +185,7 @@ suite('pages, order and parts', () => {
     assert.deepEqual(numbersOf(sorted), one === first ? [1, 3, 5, 2, 4] : [2, 4, 1, 3, 5])
   })
 
-  test('_source chooses fields', async () => {
+  test('_source selects the returned fields', async () => {
     const query = { term: { 'dataSample.n': 5 } }
     const sourceWith = async (_source: unknown) => (await search(index, { query, _source })).hits.hits[0]._source
     assert.equal(await sourceWith(false), undefined)
@@ -232,25 +232,25 @@ suite('several searches', () => {
     assert.deepEqual(numbersOf(body.responses[0] as never), [1])
   }
 
-  test('several searches are sent as lines', async () => {
+  test('a request can contain several searches as lines of JSON', async () => {
     const lines = `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`
     const answer = await admin(`POST ${asf}/${index}/_msearch`, lines, { 'content-type': 'application/x-ndjson' })
     assert.equal(answer.status, 200, answer.text)
     expectAnswers(answer.body)
   })
 
-  test('several searches are sent as an array', async () => {
+  test('a request can contain several searches as an array', async () => {
     const answer = await admin(`POST ${asf}/${index}/_msearch`, bodies)
     assert.equal(answer.status, 200, answer.text)
     expectAnswers(answer.body)
   })
 
-  test('several searches are sent as one body', async () => {
+  test('a request can contain one search as its body', async () => {
     const { body } = await admin(`POST ${asf}/${index}/_msearch`, { query: { term: { 'dataSample.n': 2 } } })
     assert.deepEqual(body.responses.map(numbersOf), [[2]])
   })
 
-  test('a header without a body is answered with 400', async () => {
+  test('a multi-search with a header line but without its search gets 400', async () => {
     const answer = await admin(`POST ${asf}/${index}/_msearch`, [{}, {}, {}])
     assert.equal(answer.status, 400)
     assert.match(answer.body.message, /the last one has no body/)

@@ -8,7 +8,7 @@ const { waypost, admin, expectOk, anApplication, aCollectingEndpoint, send } = a
 const pipelines = `${asf}/_ingest/pipeline`
 
 suite('templates', () => {
-  test('templates are stored, shown under their key, replaced and deleted; a date in the index name has no effect', async () => {
+  test('templates are stored, returned under their key, replaced and deleted; a date in the index name has no effect', async () => {
     const { app } = await anApplication()
     const index = `default-${app}`
     const mappings = { properties: { dataSample: { properties: { celsius: { type: 'double' } } } }, dynamic: true }
@@ -26,7 +26,7 @@ suite('templates', () => {
     assert.equal((await admin(`DELETE ${asf}/${index}/_template`)).status, 404)
   })
 
-  test('an application whose name ends like a date is found before the shorter one', async () => {
+  test('an index name refers to the application whose name ends like a date, rather than to an application with a shorter name', async () => {
     const { app } = await anApplication()
     const dated = `${app}-2026`
     assert.equal((await admin('POST /api/v1/applications', { name: dated })).status, 201)

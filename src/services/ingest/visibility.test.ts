@@ -36,7 +36,7 @@ suite('documents that the caller may not read', () => {
     assert.equal(without.status, 403)
   })
 
-  test('documents that the caller may not read include those of an earlier endpoint with the same id', async () => {
+  test('documents that the caller may not read include documents of an earlier endpoint with the same id', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     const { endpointId, version } = endpoint
@@ -54,7 +54,7 @@ suite('documents that the caller may not read', () => {
 })
 
 suite('a search in all applications', () => {
-  test('a search in all applications finds documents of those that the caller may read', async () => {
+  test('a search in all applications finds only documents of applications that the caller may read', async () => {
     const [one, two, three] = [await aCollectingEndpoint(), await aCollectingEndpoint(), await aCollectingEndpoint()]
     await send(one, { n: 1 })
     await send(two, { n: 10 })
@@ -80,7 +80,7 @@ suite('a search in all applications', () => {
 })
 
 suite('deletions', () => {
-  test('template and documents are deleted with their application, and a new application of this name has none', async () => {
+  test('template and documents are deleted with their application, and a new application with this name has none of them', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
@@ -100,7 +100,7 @@ suite('deletions', () => {
   })
 })
 
-test('all data of a tenant is deleted with it', async () => {
+test('when a tenant is deleted, all its data of the service is deleted', async () => {
   const other = waypost.as(aTenantAdmin('other'))
   const { version, app } = await anApplication(['v1'], other)
   const { token, endpointId } = await anEndpoint(version, other)
@@ -121,7 +121,7 @@ test('all data of a tenant is deleted with it', async () => {
 })
 
 suite('traffic statistics', () => {
-  test('traffic statistics have a document for each version, direction and hour', async () => {
+  test('a search for traffic statistics returns a document for each version, direction and hour', async () => {
     const endpoint = await aCollectingEndpoint()
     const payload = JSON.stringify({ n: 1 })
     for (let count = 0; count < 3; count++) await send(endpoint, payload)
@@ -148,7 +148,7 @@ suite('traffic statistics', () => {
     assert.ok(aggregations.messages.value >= 3)
   })
 
-  test('traffic statistics need endpoint:read on the tenant', async () => {
+  test('a search for traffic statistics requires endpoint:read on the tenant', async () => {
     const path = `${asf}/default-platform-system-traffic-statistics/_search`
     const on = { 'application-a': ['application:read', 'endpoint:read'] }
     assert.equal((await waypost.as(aCaller({ on }))(`POST ${path}`)).status, 403)

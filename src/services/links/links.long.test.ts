@@ -14,7 +14,7 @@ const { anApplication, anEndpoint } = createFixtures(ask)
 const links = '/links/api/v1/links'
 const { sql } = waypost.kit.db
 
-/** Uploads a file of an endpoint in the same way as its device. Returns the path of the file. */
+/** Uploads a file as a device does. Returns the path of the file. */
 async function aFile(filename: string, content: Buffer) {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
@@ -50,7 +50,7 @@ async function aUser(username: string, roles: string[]) {
   return { id: user.body.id as string, ask: client(baseUrl, bearer(await tokenOf(baseUrl, 'default', grant))) }
 }
 
-/** Creates a tenant. Returns a function that sends requests as the tenant's backend client. */
+/** Creates a tenant. Returns a function that sends requests as the backend client of the tenant. */
 async function aTenant(name: string): Promise<Ask> {
   const { id, secret } = bootstrap.platform.backendClient
   const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
@@ -70,7 +70,7 @@ async function aTenant(name: string): Promise<Ask> {
 }
 
 suite('a link', () => {
-  test('a link downloads its file without credentials, whole and in ranges, as an attachment that browsers do not run', async () => {
+  test('a link downloads its file without credentials, completely or in ranges, as an attachment that browsers do not execute', async () => {
     const content = Buffer.from('<script>alert(1)</script>'.repeat(40_000))
     const { path } = await aFile('r\u202eeport "x".html', content)
     const url = await aLink(path)
@@ -118,12 +118,12 @@ suite('a link', () => {
     ]) {
       const answer = await get(`${baseUrl}${links}/content?token=${encodeURIComponent(bad)}`)
       assert.equal(answer.status, bad === '' ? 400 : 404, openable(bad))
-      if (bad !== '') assert.deepEqual(answer.bytes, invalid.bytes, 'all look the same')
+      if (bad !== '') assert.deepEqual(answer.bytes, invalid.bytes, 'the responses to all invalid links must be equal')
     }
     assert.equal((await get(`${baseUrl}${links}/content`)).status, 400)
   })
 
-  test('a link ends when its creator loses the permission or is deleted, and when its file is deleted', async () => {
+  test('a link is invalid after its creator loses the permission or is deleted, and after its file is deleted', async () => {
     const { path } = await aFile('b.bin', Buffer.from('b'))
     const eve = await aUser('eve', ['endpoint-reader'])
     const mallory = await aUser('mallory', ['endpoint-reader'])
@@ -178,7 +178,7 @@ suite('a link', () => {
     assert.match((await get(url)).bytes.toString(), /^endpointId,/)
   })
 
-  test('a link is in the audit log when it is created and used, without its token', async () => {
+  test('the audit log records that a link was created and used, without its token', async () => {
     const { path } = await aFile('d.bin', Buffer.from('d'))
     const url = await aLink(path)
     await get(url)
@@ -193,6 +193,6 @@ suite('a link', () => {
     assert.ok(body.totalElements > 0)
     const token = new URL(url).searchParams.get('token')!
     const rows = JSON.stringify(await sql`select * from kernel.audit_log`)
-    assert.ok(!rows.includes(token.slice(20)), 'the audit log has a token')
+    assert.ok(!rows.includes(token.slice(20)), 'the audit log must not contain the token')
   })
 })

@@ -46,7 +46,7 @@ suite('alerts', () => {
     })
   const types = (items: Record<string, unknown>[]) => items.map(({ eventType }) => eventType)
 
-  test('a stream has the changes of alerts that match its severity, its application and the permissions of the caller', async () => {
+  test('a stream gets changes of alerts that match its severity, its application and the permissions of the caller', async () => {
     const [first, second] = [await live.aProvisionedEndpoint(), await live.aProvisionedEndpoint()]
     const reader = aCaller({ on: { [`endpoint-${first.endpointId}`]: ['alert:read'] } })
     const source = await stream([
@@ -110,7 +110,7 @@ suite('jobs', () => {
   const states = (items: Record<string, unknown>[], jobId: string) =>
     items.filter((item) => item.jobId === jobId).map(({ state }) => state)
 
-  test('a stream begins with the open jobs that the caller may read, and then has the progress of jobs', async () => {
+  test('a stream begins with the open jobs that the caller may read, and then gets the progress of jobs', async () => {
     const [{ app }, foreign] = [await live.aProvisionedEndpoint(), await live.aProvisionedEndpoint(other)]
     const prepared = await create(app, { preview: true })
     const creator = aCaller({ id: 'ada', on: { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] } })
@@ -140,7 +140,7 @@ suite('jobs', () => {
     for (const each of [source, ownStream, otherTenant, one]) each.close()
   })
 
-  test('a stream that resumes gets jobs that ended meanwhile', async () => {
+  test('a stream that resumes gets jobs that ended while it was interrupted', async () => {
     const { app } = await live.aProvisionedEndpoint()
     const subscriptions = [{ id: 'all', topic: 'jobs', applicationName: app }]
     const first = await stream(subscriptions)
@@ -156,7 +156,7 @@ suite('jobs', () => {
 })
 
 suite('counts', () => {
-  test('a stream gets the numbers of endpoints that its caller may read, and again when they change', async () => {
+  test('a stream gets the numbers of endpoints that the caller may read, and gets them again when they change', async () => {
     const { app, version, endpointId } = await live.aProvisionedEndpoint()
     const reader = aCaller({ id: 'eve', on: { [`endpoint-${endpointId}`]: ['endpoint:read'] } })
     const { headers, replaceWith } = aReplaceableCaller(reader)

@@ -38,7 +38,7 @@ const record = (endpoint: { app: string; version: string; endpointId: string }, 
     createdAt: new Date(),
   })
 
-test('a stream has the events of another node; events that no stream includes are not forwarded', async () => {
+test('a stream gets events of another node; events that no stream has subscribed to are not forwarded', async () => {
   const [first, second] = [await writes.aProvisionedEndpoint(), await writes.aProvisionedEndpoint()]
   const source = await streams.stream([
     { id: 'traffic', topic: 'traffic', endpointIds: [first.endpointId] },
@@ -62,7 +62,7 @@ test('a stream has the events of another node; events that no stream includes ar
   assert.ok(forwarded.length > 0)
   assert.ok(!forwarded.some((frame) => frame.includes(second.endpointId)))
   source.close()
-  // After the stream has ended, its events are no longer forwarded.
+  // When the stream has ended, the other node no longer forwards its events.
   await eventually(async () => {
     const before = forwarded.length
     await record(first, 'late')
@@ -75,7 +75,7 @@ test('a stream has the events of another node; events that no stream includes ar
   })
 })
 
-test('a stream misses nothing that another node stores right after a subscription is active', async () => {
+test('a stream gets every event that another node stores after a subscription has become active', async () => {
   const endpoints = await Promise.all(Array.from({ length: 8 }, () => writes.aProvisionedEndpoint()))
   const { headers } = streams.aReplaceableCaller()
   const source = await streams.stream([], headers)
@@ -109,7 +109,7 @@ test('the subscriptions of a stream can be changed at any node, but only by the 
   await eventually(async () => assert.equal((await writes.change(source.streamId, [], same.headers)).status, 404))
 })
 
-test('a stream that resumes at another node misses nothing', async () => {
+test('a stream that resumes at another node gets every event', async () => {
   const endpoint = await writes.aProvisionedEndpoint()
   const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
   const first = await streams.stream(subscriptions)
@@ -131,14 +131,14 @@ test('a stream that resumes at another node misses nothing', async () => {
   second.close()
 })
 
-test('a node that stops causes no gap in streams; a node that vanishes does', async () => {
+test('a node that stops causes no gap in streams, and a node that dies causes a gap', async () => {
   const third = await openStreams(options)
   const source = await streams.stream([{ id: 'all', topic: 'traffic' }])
   await source.active('all')
   await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 2))
   await third.waypost.close()
   await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 1))
-  // This row in the table of nodes belongs to a process that never existed.
+  // The test inserts a node that does not exist into the table of nodes, as if it had died.
   const { sql } = streams.waypost.kit.db
   await sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(streams.waypost.kit.members.isAlive('ghost')))

@@ -26,7 +26,7 @@ async function anEndpoint(ask?: typeof other) {
   return { app, version, endpointId, token, prefix: `kp1/${version}/dcx/${token}/json` }
 }
 
-/** Sends samples over HTTP, as a device. */
+/** Sends samples over HTTP, as a device does. */
 async function send({ version, token }: { version: string; token: string }, ...samples: object[]) {
   const url = `${httpUrl}/kp1/${version}/dcx/${token}/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify(samples) })
@@ -49,7 +49,7 @@ const record = ({ app, version, endpointId }: { app: string; version: string; en
   })
 
 suite('topics', () => {
-  test('one stream has messages, refusals, connections and points, each with its own filters', async () => {
+  test('one stream gets messages, refusals, connections and points by subscriptions with different filters', async () => {
     const [first, second] = [await anEndpoint(), await anEndpoint()]
     const source = await stream([
       { id: 'in', topic: 'traffic', endpointIds: [first.endpointId], directions: ['INBOUND'] },
@@ -128,7 +128,7 @@ suite('topics', () => {
     assert.deepEqual([head.status, await head.text()], [200, ''])
   })
 
-  test('subscriptions of an open stream can be changed; those that stay are not interrupted', async () => {
+  test('the subscriptions of an open stream can be changed; subscriptions that stay are not interrupted', async () => {
     const [first, second] = [await anEndpoint(), await anEndpoint()]
     const { headers } = aReplaceableCaller()
     const source = await stream([], headers)
@@ -202,7 +202,7 @@ suite('topics', () => {
 })
 
 suite('permissions', () => {
-  test('a subscription that the caller may not read ends with the reason, and the others continue', async () => {
+  test('a subscription that the caller may not read ends with the reason, and other subscriptions continue', async () => {
     const [mine, hidden] = [await anEndpoint(), await anEndpoint()]
     const foreign = await anEndpoint(other)
     const { headers } = aReplaceableCaller(
@@ -252,7 +252,7 @@ suite('permissions', () => {
     source.close()
   })
 
-  test('a tenant gets nothing of another tenant; refusals without a tenant are sent to administrators of the platform', async () => {
+  test('a tenant gets no events of another tenant; refusals without a tenant are sent to administrators of the platform', async () => {
     const foreign = await anEndpoint(other)
     const own = await stream([
       { id: 'all', topic: 'traffic' },
@@ -302,7 +302,7 @@ suite('permissions', () => {
     assert.equal(status, 404)
     assert.match(message, /no endpoint .* may not read it/)
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 1))
-    // A change of the scopes on the same resource is a change too.
+    // A change of the scopes on the same resource must also take effect.
     const on = { [`endpoint-${second.endpointId}`]: ['endpoint:read', 'endpoint:update'] }
     replaceWith(aCaller({ id: 'ada', on }))
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 2))
@@ -315,7 +315,7 @@ suite('permissions', () => {
     assert.equal(await source.endReason(), 'unauthenticated')
   })
 
-  test('streams above the limit of a caller, a tenant and the node get 429', async () => {
+  test('streams above the limit of a caller, a tenant or the node get 429', async () => {
     const open = async (tenantId: string, id = newId()) => {
       const caller = aCaller({ tenantId, id, on: { 'tenant-system': ['*'] } })
       const source = await openEventSource(`${httpUrl}/live/api/v1/streams`, aReplaceableCaller(caller).headers, {
@@ -339,7 +339,7 @@ suite('permissions', () => {
 })
 
 suite('real credentials', () => {
-  test('a stream ends with its token or API key; a subscription ends when the grant that permits it is deleted', async () => {
+  test('a stream ends when its token or API key ends; a subscription ends when the grant that permits it is deleted', async () => {
     const tenantId = `t${newId().slice(0, 8)}`
     const identity = waypost.ask(Identity)
     const scopes = ['application:read', 'identity:api-key:create']
@@ -402,7 +402,7 @@ suite('real credentials', () => {
 })
 
 suite('resuming', () => {
-  test('a stream that resumes gets the events that were stored meanwhile; an event that is sent again has the same id', async () => {
+  test('a stream that resumes gets the events of the interruption; an event that is sent again has the same id', async () => {
     const endpoint = await anEndpoint()
     const subscriptions = [
       { id: 'traffic', topic: 'traffic', endpointIds: [endpoint.endpointId], directions: ['INBOUND'] },
@@ -457,7 +457,7 @@ suite('resuming', () => {
     }
   })
 
-  test('a stream without events gets positions too', async () => {
+  test('a stream without events also gets positions at which it can resume', async () => {
     const source = await stream([{ id: 'all', topic: 'traffic' }])
     await source.active('all')
     const { id, data } = await eventually(
@@ -480,7 +480,7 @@ suite('a slow reader', () => {
     let sent = 0
     const isGapCounted = async () =>
       /waypost_live_gaps_total\{reason="too_slow"\} \d/.test(await waypost.kit.metrics.text())
-    // Besides the queue, the socket buffers of both sides also hold bytes.
+    // The test sends until the gap is counted, because the socket buffers of both sides also store events.
     while (sent * payload.length < 6 * queuedBytesMax) {
       await Promise.all(Array.from({ length: 20 }, () => record(endpoint, payload)))
       sent += 20

@@ -5,7 +5,7 @@ import type { Ctx } from '../../kernel/contract.ts'
 import type { TopicDefinition } from '../../kernel/live/live.ts'
 import { createValues } from './values.ts'
 
-test('callers that share a value do not get what one of them was permitted to read later', async () => {
+test('when one of two callers with the same permissions gets a further permission, the other caller does not see more', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const values = createValues({} as never)
   const value = {
@@ -20,7 +20,7 @@ test('callers that share a value do not get what one of them was permitted to re
   const received: string[] = []
   ;(await values.open(topic, one, query)).join(() => {})
   ;(await values.open(topic, other, query)).join((text) => received.push(text))
-  // The list of a caller grows in place when the caller creates an application.
+  // When a caller creates an application, the platform adds a permission to the list of this caller.
   ;(one.caller.permissions as unknown[]).push({ resource: 'application-own', scopes: new Set(['*']) })
   mock.timers.tick(60_000)
   await new Promise(setImmediate)

@@ -8,7 +8,7 @@ const { waypost, admin, other, expectStatus, anApplication, anIntegration, setTe
 const root = '/api/v1/integrations'
 
 suite('creating an application integration', () => {
-  test('an integer that cannot be an id is answered like an unknown id, another text with 400', async () => {
+  test('an integer that cannot be an id gets 404 like an unknown id, and any other text gets 400', async () => {
     for (const id of ['0', '-1', '2147483647', '99999999999', '99999999999999999999'])
       for (const path of [
         `integrations/${id}`,
@@ -21,7 +21,7 @@ suite('creating an application integration', () => {
     assert.equal((await admin('GET /api/v1/integrations/seven')).status, 400)
   })
 
-  test('creating an application integration answers 201 with its address, its fields and never the key', async () => {
+  test('creating an application integration returns 201 with its address and its fields, but without the key', async () => {
     const { app } = await anApplication()
     const fields = {
       ...aConnection('plant@ttn'),
@@ -43,7 +43,7 @@ suite('creating an application integration', () => {
     assert.ok(!text.includes(netApiKeyId))
     assert.match(headers.location!, new RegExp(`/api/v1/integrations/${body.id}$`))
     const [row] = await waypost.kit.db.sql`select net_api_key from lorawan.app_integrations where id = ${body.id}`
-    assert.ok(!JSON.stringify(row).includes(netApiKeyId), 'the key must be sealed at rest')
+    assert.ok(!JSON.stringify(row).includes(netApiKeyId), 'the stored key must be sealed')
     for (const alias of ['/netc/api/v1', '/ttnc/api/v1'])
       assert.equal((await expectStatus(200, `GET ${alias}/integrations/${body.id}`)).body.id, body.id)
   })
@@ -91,7 +91,7 @@ suite('creating an application integration', () => {
     await expectStatus(201, `POST ${root}`, { ...taken, appName: theirs.app }, other)
   })
 
-  test('creating an application integration needs the scope on the application; an application that the caller may not read is unknown', async () => {
+  test('creating an application integration needs the scope on the application; an application that the caller may not read gets the error for an unknown application', async () => {
     const { app } = await anApplication()
     const create = { ...aConnection(), appName: app }
     await expectStatus(403, `POST ${root}`, create, waypost.as(aCaller()))
@@ -114,7 +114,7 @@ suite('without permission to call private addresses', async () => {
     ['netPlainMqttServerUrl', '192.168.1.1:1883'],
   ]
   for (const [field, value] of cases)
-    test(`an integration with the ${field} ${value} is refused`, async () => {
+    test(`an integration with the ${field} ${value} is rejected`, async () => {
       const { app } = await guarded.anApplication()
       const { body } = await guarded.expectStatus(400, `POST ${root}`, {
         ...aConnection(),
@@ -160,7 +160,7 @@ suite('reading and changing', () => {
     assert.equal((await reader(`PATCH ${path}`, { name: 'x' })).status, 403)
   })
 
-  test('ETag, If-None-Match and If-Match guard changes', async () => {
+  test('a read with the ETag of an integration gets 304, and a change with an old ETag gets 412', async () => {
     const { path } = await anIntegration()
     const { etag } = (await expectStatus(200, `GET ${path}`)).headers
     assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': etag! })).status, 304)
@@ -178,7 +178,7 @@ suite('reading and changing', () => {
     assert.equal(ignored.body.netUsername, now.body.netUsername)
   })
 
-  test('a status can be set repeatedly; other words are answered with 400', async () => {
+  test('the same status can be set again; an unknown status gets 400', async () => {
     const { path } = await anIntegration()
     for (const status of ['SUSPENDED', 'SUSPENDED', 'ACTIVE']) await expectStatus(204, `PUT ${path}/status`, { status })
     for (const body of [{ status: 'OFF' }, {}, { status: null }]) await expectStatus(400, `PUT ${path}/status`, body)
@@ -227,7 +227,7 @@ suite('devices of the network', () => {
     assert.match(request!.path, /^\/api\/v3\/applications\/farm\/devices(\?|$)/)
   })
 
-  test('a long list is read page by page', async () => {
+  test('the platform reads a long list of devices of the network page by page', async () => {
     const network = await aNetworkApi(({ path }) => {
       const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1)
       const length = page < 3 ? 1000 : 5
@@ -254,14 +254,14 @@ suite('devices of the network', () => {
     ['sends another shape', () => ({ body: { end_devices: 5 } }), /end_devices/],
   ]
   for (const [what, answer, message] of failures)
-    test(`a network that ${what} is answered with 502`, async () => {
+    test(`if the network ${what}, the request gets 502`, async () => {
       const { path } = await anIntegration({ netIdentityServerHost: (await aNetworkApi(answer)).host })
       const { body, text } = await expectStatus(502, `GET ${path}/net-devices`)
       assert.match(body.message, message)
       assert.ok(!text.includes(key))
     })
 
-  test('a network that does not answer gets 502 after 10 seconds, one that is unreachable at once', async () => {
+  test('a request gets 502 after 10 seconds if the network does not respond, and immediately if the network is unreachable', async () => {
     const silent = await aNetworkApi(() => 'never')
     const unreachable = await anIntegration({ netIdentityServerHost: 'http://127.0.0.1:1' })
     assert.match((await expectStatus(502, `GET ${unreachable.path}/net-devices`)).body.message, /cannot be reached/)

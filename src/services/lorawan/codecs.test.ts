@@ -19,7 +19,7 @@ const encode = (formatter: string, data: unknown, fPort = 1) => codecs.encode({ 
 type Payload = [bytes: string, port: number, data: object | string]
 type Downlink = [data: object, bytes: string | RegExp, port?: number]
 
-/** Payloads from the manufacturers' documents, with their decoded values. */
+/** Payloads from the documents of the manufacturers, with their decoded values. */
 const devices: Record<string, { up?: Payload[]; down?: Downlink[] }> = {
   'dragino-lht65': {
     up: [['CBF60B0D0376010ADD7FFF', 2, { BatV: 3.062, TempC_SHT: 28.29, Hum_SHT: 88.6, TempC_DS: 27.81 }]],
@@ -201,7 +201,7 @@ const devices: Record<string, { up?: Payload[]; down?: Downlink[] }> = {
 }
 
 suite('public device codecs', () => {
-  test('at least twenty public device codecs are in examples/codecs, and each is tested', () => {
+  test('examples/codecs contains at least twenty public device codecs, and this file tests each of them', () => {
     const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
     assert.deepEqual(files.map((name) => name.slice(0, -3)).toSorted(), Object.keys(devices).toSorted())
     assert.ok(files.length >= 20)
@@ -230,18 +230,18 @@ suite('formatters', () => {
   const wrong: [what: string, text: string, error: RegExp][] = [
     ['does not parse', 'function decodeUplink(', /line 1, column/],
     ['has no function', 'var decodeUplink = 5', /expected a function/],
-    ['returns at its top', 'return 5', /return/],
-    ['throws at its top', '\n\nthrow new TypeError("no")', /line 3.*TypeError: no/],
-    ['breaks out of its frame', '}); (function () {', /line 1/],
+    ['returns outside of a function', 'return 5', /return/],
+    ['throws outside of a function', '\n\nthrow new TypeError("no")', /line 3.*TypeError: no/],
+    ['closes the function around it', '}); (function () {', /line 1/],
     ['never ends', 'while (true) {}', /steps|seconds/],
   ]
   for (const [what, text, error] of wrong)
-    test(`a formatter that ${what} is refused`, async () => {
+    test(`a formatter that ${what} is rejected`, async () => {
       const found = await codecs.inspect(tenantId, text)
       assert.ok('error' in found && error.test(found.error), JSON.stringify(found))
     })
 
-  test('a name in a comment or inside of a function is not taken for the decoder', async () => {
+  test('a function name in a comment or inside a function does not count as the decoder', async () => {
     const older = 'function Decoder(bytes, port) { return { n: bytes[0] + port } }'
     const hidden = ['/*\nfunction decodeUplink(input) {}\n*/', 'function other() {\nfunction decodeUplink() {}\n}']
     for (const text of hidden) assert.deepEqual(await decode(`${text}\n${older}`, '07', 1), { data: { n: 8 } })

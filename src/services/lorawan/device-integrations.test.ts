@@ -43,7 +43,7 @@ suite('creating device integrations', () => {
     assert.deepEqual(single.devices, [{ id, endpointId, ...shown, status: 'ACTIVE' }])
   })
 
-  test('a device that has an integration already, or occurs twice in the request, fails without failing the others', async () => {
+  test('a device that already has an integration, or occurs twice in the request, fails, and the other devices are created', async () => {
     const { path, version, map } = await anIntegration()
     await map([{ netDeviceId: 'a' }])
     const devices = ['a', 'b', 'c', 'b'].map((netDeviceId) => ({ netDeviceId, name: netDeviceId }))
@@ -62,7 +62,7 @@ suite('creating device integrations', () => {
     await otherIntegration.map([{ netDeviceId: 'a' }])
   })
 
-  test('a thousand devices are created at once, one more is answered with 400', async () => {
+  test('a request can create a thousand devices; a request with more devices gets 400', async () => {
     const { path, version } = await anIntegration()
     const devices = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ netDeviceId: `d${n}`, name: 'd', formatter: codec }))
@@ -98,7 +98,7 @@ suite('creating device integrations', () => {
     [/downlinkConfirmed/, { downlinkConfirmed: 'yes' }],
   ]
   for (const [field, device] of cases)
-    test(`the device ${JSON.stringify(device).slice(0, 70)} is answered with 400, and nothing is created`, async () => {
+    test(`a request with the device ${JSON.stringify(device).slice(0, 70)} gets 400 and creates nothing`, async () => {
       const { path, version } = await anIntegration()
       const devices = [
         { netDeviceId: 'fine', name: 'fine' },
@@ -111,7 +111,7 @@ suite('creating device integrations', () => {
       assert.deepEqual((await expectStatus(200, `GET ${path}/devices`)).body, { totalElements: 0, content: [] })
     })
 
-  test('a version of another application is answered with 400, an unknown endpoint in a relation with 404; nothing is registered', async () => {
+  test('a version of another application gets 400, and an unknown endpoint in a relation gets 404; no endpoint is registered', async () => {
     const { path, version, app } = await anIntegration()
     const { version: foreign } = await anApplication()
     const devices = [{ netDeviceId: 'a', name: 'a' }]
@@ -126,7 +126,7 @@ suite('creating device integrations', () => {
     assert.equal((await expectStatus(200, `GET ${endpoints}?applicationName=${app}`)).body.totalElements, 0)
   })
 
-  test('a caller needs only the scope on the integration, and may then read what it created', async () => {
+  test('a caller needs only the scope on the integration, and may then read the created devices and endpoints', async () => {
     const { path, version, app } = await anIntegration()
     const body = { appVersionName: version, devices: [{ netDeviceId: 'a', name: 'a' }] }
     assert.equal((await other(`POST ${path}/devices`, body)).status, 404)
@@ -165,7 +165,7 @@ suite('reading, changing and deleting', () => {
     await expectStatus(400, `GET ${path}/devices?status=x`)
   })
 
-  test('ETag and If-Match guard a device; PATCH checks the formatter and an empty text removes it', async () => {
+  test('a change of a device with an old ETag gets 412; PATCH checks the formatter, and an empty text removes the formatter', async () => {
     const { path, map } = await anIntegration()
     const [device] = await map([{ netDeviceId: 'a', formatter: codec }])
     const devicePath = `${path}/devices/${device.id}`
@@ -198,7 +198,7 @@ suite('reading, changing and deleting', () => {
     assert.notEqual((await expectStatus(200, `GET ${path}`)).headers.etag, before)
   })
 
-  test('deleting a device integration leaves its endpoint, unless the request asks to delete the endpoint too', async () => {
+  test('when a device integration is deleted, its endpoint is kept, except if the request also asks to delete the endpoint', async () => {
     const { path, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
     await expectStatus(204, `DELETE ${path}/devices/${a.id}`)
@@ -207,15 +207,15 @@ suite('reading, changing and deleting', () => {
     await expectStatus(204, `DELETE ${path}/devices/${b.id}?deleteEndpoint=true`)
     const waiting = await waypost.kit.db.sql`
       select from kernel.outbox where event = 'register.endpoint.unregistered' and payload->'endpointIds' ? ${b.endpointId}::text`
-    assert.equal(waiting.length, 0, 'the other services have deleted their data before the response')
+    assert.equal(waiting.length, 0, 'the other services must have deleted their data before the response')
     assert.equal((await admin(`GET ${endpoints}/${b.endpointId}`)).status, 404)
     await expectStatus(204, `DELETE ${path}`)
   })
 
-  test('a device integration is deleted with its endpoint, and follows its endpoint to another version', async () => {
+  test('a device integration is deleted with its endpoint, and has the new version when its endpoint moves to another version', async () => {
     const { path, app, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
-    // A node whose clock is ahead may have created the device integration.
+    // The test moves the creation time, because the clock of the node that created the device integration may be ahead.
     await waypost.kit.db.sql`
       update lorawan.device_integrations set created_at = created_at + interval '1 hour' where endpoint_id = ${a.endpointId}`
     await expectStatus(204, `DELETE ${endpoints}/${a.endpointId}`)

@@ -47,7 +47,7 @@ async function connected(fields: object = {}) {
 }
 
 suite('a command becomes a downlink', () => {
-  test('an object is sent as decoded payload, with port, confirmation and a correlation id', async () => {
+  test('a command with an object is sent as decoded payload, with port, confirmation and a correlation id', async () => {
     const { invoke, downlink } = await connected({ downlinkFPort: 12, downlinkConfirmed: true })
     await invoke({ relay: true })
     const { correlation_ids: ids, ...rest } = await downlink()
@@ -55,7 +55,7 @@ suite('a command becomes a downlink', () => {
     assert.equal(ids.length, 1)
   })
 
-  test('the encoder of the formatter encodes an object, and its port takes precedence', async () => {
+  test('if the formatter has an encoder, it encodes the object of a command, and the port of the encoder takes precedence', async () => {
     const formatter = `function encodeDownlink(input) {
       return { bytes: [input.data.on ? 1 : 0, input.data.level], fPort: input.data.port, warnings: [] } }`
     const { invoke, downlink } = await connected({ formatter })
@@ -67,7 +67,7 @@ suite('a command becomes a downlink', () => {
     assert.deepEqual([second.f_port, second.frm_payload], [1, base64(0, 9)])
   })
 
-  test('a text is sent as bytes: base64 as it is, other text encoded', async () => {
+  test('a command with a text is sent as bytes: base64 text unchanged, any other text encoded', async () => {
     const { invoke, downlink } = await connected()
     await invoke('AQID')
     assert.equal((await downlink()).frm_payload, 'AQID')
@@ -97,7 +97,7 @@ suite('a command becomes a downlink', () => {
     )
   })
 
-  test('a downlink is in the traffic log as cex, and published as a dispatched command', async () => {
+  test('the traffic log contains a downlink as a message of cex, and an event is published for the dispatched command', async () => {
     const dispatched: number[] = []
     waypost.kit.bus.subscribe(CommandDispatched, ({ commandId, endpointId }) => {
       if (endpointId === device.endpointId) dispatched.push(commandId)
@@ -140,7 +140,7 @@ suite('the status of a command follows the network', () => {
       assert.match(reasonPhrase, reason)
     })
 
-  test('a confirmed downlink that was sent is still PENDING, one without a report expires', async () => {
+  test('the command of a confirmed downlink that was sent stays PENDING, and a command without a report expires', async () => {
     const { invoke, downlink, report, command } = await connected({ downlinkConfirmed: true })
     const id = await invoke({ a: 1 }, 'commandTtl=3000')
     await report('sent', await downlink())
@@ -167,7 +167,7 @@ suite('the status of a command follows the network', () => {
 })
 
 suite('commands wait', () => {
-  test('commands wait while the integration is suspended, and are published once when it is resumed', async () => {
+  test('commands wait while the integration is suspended, and are each published once when it is resumed', async () => {
     const { invoke, downlink, path, downlinks, report, command } = await connected()
     await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     await untilState(path, 'DISCONNECTED')
@@ -189,7 +189,7 @@ suite('commands wait', () => {
     assert.deepEqual((await downlink()).decoded_payload, { n: 1 })
   })
 
-  test('a downlink that the broker has acknowledged is not published again on the next connection', async () => {
+  test('a downlink that the broker has acknowledged is not published again after a reconnect', async () => {
     const { invoke, downlink, path, downlinks } = await connected()
     await invoke({ n: 1 })
     await downlink()
@@ -201,7 +201,7 @@ suite('commands wait', () => {
     assert.equal(downlinks(), 2)
   })
 
-  test('a command with commandTtl=0 is published if the integration is connected, and expires at once if it is not', async () => {
+  test('a command with commandTtl=0 is published if the integration is connected, and otherwise expires immediately', async () => {
     const { wait, downlink, report, path, command } = await connected()
     const waiting = wait({ n: 1 }, 'commandTtl=0')
     await report('sent', await downlink())

@@ -26,7 +26,7 @@ async function anAccount(fields: object = {}, ask = admin) {
 const idsOf = (gateways: { netGatewayId: string }[]) => gateways.map(({ netGatewayId }) => netGatewayId)
 
 suite('account integrations', () => {
-  test('account integrations keep the MQTT fields without using them, so the MQTT URL is optional', async () => {
+  test('account integrations store the MQTT fields but do not use them, so the MQTT URL is optional', async () => {
     const { netMqttIntegrationEnabled: _, ...connection } = aConnection()
     const created = (await expectStatus(201, `POST ${root}`, connection)).body
     assert.deepEqual([created.netMqttIntegrationEnabled, created.netPlainMqttServerUrl], [true, undefined])
@@ -101,7 +101,7 @@ suite('gateway integrations', () => {
     await expectStatus(204, `DELETE ${gatewayPath}?deleteEndpoint=true`)
     const waiting = await waypost.kit.db.sql`
       select from kernel.outbox where event = 'register.endpoint.unregistered' and payload->'endpointIds' ? ${endpointId}::text`
-    assert.equal(waiting.length, 0, 'the other services have deleted their data before the response')
+    assert.equal(waiting.length, 0, 'the other services must have deleted their data before the response')
     await expectStatus(404, `GET ${endpoints}/${endpointId}`)
   })
 
@@ -129,7 +129,7 @@ suite('gateway integrations', () => {
     [/no endpoint/, { endpointRelations: [{ type: 'contains', from: 'no-such-endpoint' }] }],
   ]
   for (const [field, gateway] of cases)
-    test(`the gateway ${JSON.stringify(gateway).slice(0, 70)} is refused before the network registers it`, async () => {
+    test(`the gateway ${JSON.stringify(gateway).slice(0, 70)} is rejected before the network registers it`, async () => {
       const network = await aNetworkApi(() => ({}))
       const { path, version } = await anAccount({ netIdentityServerHost: network.host })
       const gateways = [{ netGatewayId: 'a', name: 'a', netGatewayInfo: info, ...gateway }]
@@ -139,7 +139,7 @@ suite('gateway integrations', () => {
       assert.deepEqual(network.requests, [])
     })
 
-  test('gateway integrations are registered in the network first; a gateway that the network refuses does not affect the others', async () => {
+  test('gateway integrations are registered in the network first; a gateway that the network rejects does not affect other gateways', async () => {
     const network = await aNetworkApi(({ body }) =>
       body.gateway.ids.gateway_id === 'taken' ? { status: 409, body: { message: 'gateway ID already taken' } } : {},
     )

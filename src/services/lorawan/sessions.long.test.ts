@@ -69,7 +69,7 @@ suite('a session says why it is not connected', () => {
     await untilState(path, 'DISCONNECTED', /no-such-host\.invalid cannot be resolved/)
   })
 
-  test('a session says that the key is wrong; a right one is used at once', async () => {
+  test('a session says that the key is wrong; after the key is corrected, it connects immediately', async () => {
     const broker = await aBroker(users)
     const { path } = await anIntegration({ ...enabled(broker.port), netApiKeyId: 'wrong-key-1' })
     const { netConnectionError } = await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
@@ -82,7 +82,7 @@ suite('a session says why it is not connected', () => {
     assert.equal((await untilState(path, 'CONNECTED')).netConnectionError, undefined)
   })
 
-  test('a session says that the server closes in mid-message, sends no MQTT, or sends nothing', async () => {
+  test('a session says that the server closes the connection within a message, sends bytes that are not MQTT, or sends nothing', async () => {
     const closing = await aServer((socket) => socket.end(Buffer.from([0x20, 0x02])))
     const a = await anIntegration(enabled(closing))
     await untilState(a.path, 'DISCONNECTED', /closed the connection/)
@@ -108,7 +108,7 @@ suite('a session says why it is not connected', () => {
 })
 
 suite('TLS', () => {
-  test('a trusted certificate for the name is accepted, others are refused with the reason', async () => {
+  test('a trusted certificate for the host name is accepted; any other certificate is rejected with the reason', async () => {
     const tls = aCertificate()
     const broker = await aBroker(users, { tls })
     const enabledOn = (host: string) => enabled(1, { netPlainMqttServerUrl: `mqtts://${host}:${broker.port}` })
@@ -126,7 +126,7 @@ suite('TLS', () => {
 })
 
 suite('a session follows its integration', () => {
-  test('a suspended integration has no session and no error, and uplinks published meanwhile are dropped', async () => {
+  test('a suspended integration has no session and no error, and uplinks during the suspension are dropped', async () => {
     const broker = await aBroker(users)
     const network = await broker.network()
     const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))
@@ -134,7 +134,7 @@ suite('a session follows its integration', () => {
     await untilState(path, 'CONNECTED')
     await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
-    // The state changes together with the status. The node ends its session a moment later.
+    // The API shows the new state immediately, but the node ends its session a moment later.
     const integrationId = Number(path.split('/').at(-1))
     await eventually(async () => {
       const heldSessions = await waypost.kit.db.sql`
@@ -153,7 +153,7 @@ suite('a session follows its integration', () => {
     )
   })
 
-  test('a reset that could not be recorded is repeated before the session opens', async () => {
+  test('if the clean start of a session cannot be recorded, it is repeated before the session opens', async () => {
     const { sql } = waypost.kit.db
     await sql`
       create function lorawan.refuse() returns trigger language plpgsql as 'begin raise exception ''refused''; end'`
@@ -203,7 +203,7 @@ suite('a session follows its integration', () => {
     await untilState(path, 'DISCONNECTED', /closed the connection|refuses the connection/)
     await broker.start()
     network = await broker.network()
-    // The broker keeps these messages for the session of the platform, which has not reconnected yet.
+    // The platform has not reconnected yet, so the broker stores these messages in the session of the platform.
     await send(20)
     await eventually(
       async () => {
@@ -219,7 +219,7 @@ suite('a session follows its integration', () => {
     assert.equal((await admin(`GET ${path}/devices/${device.id}`)).body.statistics.dropped, 0)
   })
 
-  test('a deleted integration leaves no session at the broker', async () => {
+  test('when an integration is deleted, its session at the broker is deleted', async () => {
     const broker = await aBroker(users)
     const network = await broker.network()
     const count = async () => {

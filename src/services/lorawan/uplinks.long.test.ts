@@ -74,7 +74,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual(await values('auto~t'), [['2026-04-04T04:04:04.000Z', 1]])
   })
 
-  test('the sample of an uplink is in the traffic log as dcx, and published as a sample of a device', async () => {
+  test('the traffic log contains the sample of an uplink as a message of dcx, and an event is published as for a sample of a device', async () => {
     const published: unknown[] = []
     waypost.kit.bus.subscribe(
       SamplesReceived,
@@ -102,7 +102,7 @@ suite('an uplink becomes a sample', () => {
     await eventually(() => assert.deepEqual(published, [{ marker: 4711 }]))
   })
 
-  test('each uplink gets its own millisecond, even if the network received many in one', async () => {
+  test('each uplink gets a different time, even if the network received many uplinks in one millisecond', async () => {
     const { send, values, counts } = await connected()
     const received_at = '2026-05-05T10:00:00.5Z'
     for (let f_cnt = 0; f_cnt < 20; f_cnt++) await send({ f_cnt, decoded_payload: { t: f_cnt } }, { received_at })
@@ -139,7 +139,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 3)
   })
 
-  test('an uplink with counter 0, which networks omit, is recognised too', async () => {
+  test('an uplink with the counter 0, which networks omit, is also recognised as a repetition', async () => {
     const { send, counts } = await connected()
     for (let n = 0; n < 2; n++) await send({ decoded_payload: { t: n }, f_cnt: undefined })
     await counts({ received: 2, stored: 1, duplicates: 1 })
@@ -218,7 +218,7 @@ suite('invalid uplinks', () => {
       assert.ok((await expectStatus(200, `GET ${path}/devices/${device.id}`)).body.lastErrorAt)
     })
 
-  test('a new formatter is used from the next uplink on', async () => {
+  test('a changed formatter is used for the next uplink', async () => {
     const { send, counts, path, device, values } = await connected()
     await send({ f_cnt: 1, frm_payload: base64(9) })
     await counts({ received: 1, dropped: 1 })
@@ -229,7 +229,7 @@ suite('invalid uplinks', () => {
     assert.equal((await values('auto~t'))[0]?.[1], 9)
   })
 
-  test('an uplink is dropped where the application may not use dcx', async () => {
+  test('an uplink is dropped if the application does not allow the extension dcx', async () => {
     const { send, counts, app, read } = await connected()
     const allowed = { 'allowed-extension-instances': ['cex'] }
     await expectStatus(204, `PUT /api/v1/app-configs/applications/${app}`, {
@@ -269,7 +269,7 @@ suite('uplinks without a device integration', () => {
     )
   })
 
-  test('a flood of one integration delays an uplink of another by less than ten seconds', async () => {
+  test('a flood of uplinks of one integration delays an uplink of another integration by less than ten seconds', async () => {
     const [noisy, quiet] = [await connected(), await connected()]
     const flood = Promise.all(
       Array.from({ length: 3000 }, (_, n) =>

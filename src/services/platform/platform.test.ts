@@ -25,7 +25,7 @@ describe('the state of the platform', () => {
     other = await openTestPlatform({ services: [platform], environment, connection: waypost.connection })
     admin = waypost.as(aPlatformAdmin())
   })
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   async function get(path: string): Promise<any> {
     const answer = await admin(`GET ${root}/${path}`)
     assert.equal(answer.status, 200, answer.text)
@@ -40,7 +40,7 @@ describe('the state of the platform', () => {
     assert.equal(body.nodes, 2)
   })
 
-  test('the state of the platform has every node with its usage, also of the other processes', async () => {
+  test('the state of the platform contains every node with its memory and processor usage, even nodes in other processes', async () => {
     await eventually(async () => {
       const { content } = await get('nodes')
       assert.equal(content.length, 2)
@@ -72,7 +72,7 @@ describe('the state of the platform', () => {
     )
   })
 
-  test('the state of the platform counts work that waits', async () => {
+  test('the state of the platform counts waiting events and jobs', async () => {
     const { kit } = waypost
     kit.bus.handle('test.platform.fails', Stuck, async () => {
       throw new Error('not yet')
@@ -134,7 +134,7 @@ describe('the state of the platform', () => {
     for (const secret of ['a master key', 'hidden-secret']) assert.ok(!text.includes(secret), secret)
   })
 
-  test('the state of the platform is for administrators of the platform only', async () => {
+  test('only administrators of the platform can read the state of the platform', async () => {
     for (const path of paths) {
       const operation = `GET ${root}/${path}`
       assert.equal((await waypost.as(undefined)(operation)).status, 401, path)

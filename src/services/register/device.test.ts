@@ -23,7 +23,7 @@ before(async () => {
   assert.equal(answer.status, 204, answer.text)
 })
 
-/** Creates an endpoint with this metadata. Returns a function that sends messages and one that reads its metadata. */
+/** Creates an endpoint with this metadata. Returns a function that sends messages and a function that reads its metadata. */
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
@@ -50,7 +50,7 @@ suite('epmx reads', () => {
     assert.deepEqual((await send('/get', { keys: [] }))?.payload, {})
   })
 
-  test('/get returns the connectivity keys', async () => {
+  test('/get also returns the metadata keys of the connectivity', async () => {
     const { send, endpointId } = await aDevice({ city: 'Kyiv' })
     await connect(endpointId)
     assert.deepEqual((await send('/get'))?.payload, { city: 'Kyiv', ...connectivity })
@@ -68,7 +68,7 @@ suite('epmx reads', () => {
 })
 
 suite('epmx writes', () => {
-  test('/update replaces all keys except the reserved ones', async () => {
+  test('/update replaces all keys except the reserved keys', async () => {
     const { send, stored, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
     await connect(endpointId)
     assert.deepEqual(await send('/update', { room: null, floor: 4 }), {})
@@ -121,7 +121,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await stored(), { n: 29 })
   })
 
-  test('writes continue after one that failed', async () => {
+  test('after a failed write, later writes are processed', async () => {
     const { send, stored } = await aDevice({})
     const outcomes = await Promise.allSettled([send('/update/keys', { connected: 1 }), send('/update/keys', { a: 1 })])
     assert.deepEqual(
@@ -214,12 +214,12 @@ suite('an allow list', () => {
     assert.deepEqual((await send('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
     const error = await rejectsWith(send('/get', { keys: ['city', 'secret'] }), 403)
     assert.match(error.message, /secret cannot be read/)
-    // The response is the same for a key that does not exist, so that it does not reveal which keys exist.
+    // The response for a key that does not exist is the same, so that no response reveals which keys exist.
     await rejectsWith(send('/get', { keys: ['unheard_of'] }), 403)
     await rejectsWith(send('/get', { keys: ['toString'] }), 403)
   })
 
-  test('an allow list rejects writes of keys that are read-only or not on it', async () => {
+  test('an allow list rejects writes of keys that are read-only or not on the list', async () => {
     const { send, stored } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
       const error = await rejectsWith(send('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)

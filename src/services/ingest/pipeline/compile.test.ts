@@ -41,7 +41,7 @@ test('every mistake of a definition is reported with its position', () => {
   )
 })
 
-test('wrong options are refused with the messages of the search engine', () => {
+test('wrong options are rejected with the same messages as in the search engine', () => {
   assert.equal(
     mistakeOf({ set: { field: 'a' } }),
     'processors[0].set parse_exception: [value] required property is missing',
@@ -77,13 +77,13 @@ test('wrong options are refused with the messages of the search engine', () => {
   assert.match(mistakeOf({ __proto__x: {} }), /No processor type exists/)
 })
 
-test('stored scripts and other languages are refused', () => {
+test('stored scripts, and scripts in languages other than Painless, are rejected', () => {
   assert.match(mistakeOf({ script: { id: 'stored' } }), /\[id\] stored scripts are not supported/)
   assert.match(mistakeOf({ script: { source: '1', lang: 'groovy' } }), /script_lang not supported \[groovy\]/)
   assert.match(mistakeOf({ script: {} }), /must specify either \[source\]/)
 })
 
-test('a script that does not compile shows line, column and excerpt', () => {
+test('the error of a script that does not compile has line, column and an excerpt', () => {
   const [found] = mistakes({ processors: [{ script: { source: 'int a = 1;\nctx.b = a.foo();' } }] })
   assert.deepEqual([found?.script?.line, found?.script?.column], [2, 11])
   assert.match(found!.script!.scriptStack[0]!, /ctx\.b = a\.foo\(\);/)
@@ -92,7 +92,7 @@ test('a script that does not compile shows line, column and excerpt', () => {
   assert.match(String(body.reason), /^processors\[0\]\.script: compile error: method \[int, foo\/0\] not found$/)
 })
 
-test('definitions that are not pipelines or are too large are refused', () => {
+test('definitions that are not pipelines or are too large are rejected', () => {
   for (const wrong of [1, [], 'x', {}, { processors: {} }, { processors: 'x' }]) assert.equal(mistakes(wrong).length, 1)
   assert.ok(mistakes({ processors: new Array(1100).fill({ drop: {} }) }).length > 0)
   let nested: unknown = { drop: {} }

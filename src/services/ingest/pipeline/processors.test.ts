@@ -39,7 +39,7 @@ function check(title: string, cases: Case[]): void {
   })
 }
 
-check('set sets fields, from values, templates and other fields', [
+check('the processor set sets a field to a value, a filled template or the value of another field', [
   [[{ set: { field: 'a.b', value: 9007199254740991 } }], '{}', '{"a":{"b":9007199254740991}}'],
   [
     [{ set: { field: '{{name}}', value: 'is {{{name}}} at {{_ingest.timestamp}}' } }],
@@ -86,7 +86,7 @@ check('set sets fields, from values, templates and other fields', [
   ],
 ])
 
-check('remove, rename and append change fields', [
+check('the processors remove, rename and append change fields', [
   [[{ remove: { field: ['a', 'b.c'] } }], '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3}}'],
   [
     [{ remove: { field: 'x' } }],
@@ -112,7 +112,7 @@ check('remove, rename and append change fields', [
   [[{ append: { field: 'a', value: [1, 3], allow_duplicates: false } }], '{"a":[1,2]}', '{"a":[1,2,3]}'],
 ])
 
-check('texts are changed, split and replaced', [
+check('processors for texts change case, split and replace', [
   [
     [{ lowercase: { field: 'a' } }, { uppercase: { field: 'b', target_field: 'c' } }],
     '{"a":"AbC","b":["x","y"]}',
@@ -144,7 +144,7 @@ check('texts are changed, split and replaced', [
   [[{ lowercase: { field: 'x', ignore_missing: true } }], '{}', '{}'],
 ])
 
-check('convert and json change the type of values', [
+check('the processors convert and json change the type of values', [
   [[{ convert: { field: 'a', type: 'integer' } }], '{"a":"12"}', '{"a":12}'],
   [[{ convert: { field: 'a', type: 'long' } }], '{"a":"9007199254740993"}', '{"a":9007199254740993}'],
   [[{ convert: { field: 'a', type: 'integer' } }], '{"a":"0x1F"}', '{"a":31}'],
@@ -174,7 +174,7 @@ check('convert and json change the type of values', [
   [[{ json: { field: 'a', add_to_root: true } }], '{"a":"{\\"n\\":1}"}', '{"a":"{\\"n\\":1}","n":1}'],
 ])
 
-check('date reads many formats', [
+check('the processor date reads many formats', [
   [
     [{ date: { field: 'd', formats: ['ISO8601'] } }],
     '{"d":"2020-01-02T03:04:05+02:00"}',
@@ -211,7 +211,7 @@ check('date reads many formats', [
   ],
 ])
 
-check('script changes the document', [
+check('the processor script changes the document', [
   [[{ script: { source: 'ctx.f = ctx.c * 9 / 5 + 32', lang: 'painless' } }], '{"c":21.5}', '{"c":21.5,"f":70.7}'],
   [
     [{ script: { source: 'ctx.n += params.by', params: { by: 2 } } }],
@@ -241,7 +241,7 @@ check('script changes the document', [
   ],
 ])
 
-check('foreach, drop, fail and on_failure control the pipeline', [
+check('the processors foreach, drop and fail, and the option on_failure, control the pipeline', [
   [
     [{ foreach: { field: 'l', processor: { uppercase: { field: '_ingest._value' } } } }],
     '{"l":["a","b"]}',
@@ -298,7 +298,7 @@ check('foreach, drop, fail and on_failure control the pipeline', [
   ],
 ])
 
-test('pipelines call each other, but not themselves', () => {
+test('a pipeline can call another pipeline, but not itself', () => {
   const others = new Map<string, Pipeline>()
   const lookup = (name: string) => others.get(name)
   others.set('inner', build({ processors: [{ set: { field: 'inner', value: true } }] }, lookup))
@@ -321,7 +321,7 @@ test('on_failure of the pipeline runs when a processor fails', () => {
   assert.ok('document' in outcome && outcome.document?.source.get('failed') === true)
 })
 
-test('all processors of a document share one budget, which no handler extends', () => {
+test('all processors of a document share one limit of steps, which failure handlers do not extend', () => {
   const loop = { script: { source: 'int n = 0; while (n < 300000) n++', ignore_failure: true } }
   assert.equal(run([loop, loop], '{}'), '{}')
   assert.match(

@@ -6,7 +6,7 @@ const timestamp = '2026-02-03T04:05:06.789Z'
 
 const simulate = (file: unknown) => simulateFile(typeof file === 'string' ? file : JSON.stringify(file), timestamp)
 
-test('a file is simulated as the API does it: results, dropped and failed documents in order', () => {
+test('the simulation of a file returns results, dropped and failed documents in order and in the format of the API', () => {
   const result = simulate(
     `{"pipeline":{"processors":[{"drop":{"if":"ctx.n == 0"}},{"script":{"source":"ctx.n = ctx.n + 1"}},{"pipeline":{"name":"more"}}]},
       "pipelines":{"more":{"processors":[{"set":{"field":"more","value":"{{_id}}"}}]}},
@@ -29,12 +29,12 @@ test('a file is simulated as the API does it: results, dropped and failed docume
   assert.equal((error.root_cause as { type: string }[])[0]?.type, 'script_exception')
 })
 
-test('a file with processors beside docs is accepted', () => {
+test('a file with the fields processors and docs, without the field pipeline, is accepted', () => {
   const result = simulate({ processors: [{ set: { field: 'a', value: 1 } }], docs: [{ _source: {} }] })
   assert.ok('documents' in result && result.documents[0]?.includes('"_source":{"a":1}'))
 })
 
-test('wrong files are refused with the reason', () => {
+test('a wrong file is rejected with the reason', () => {
   for (const [file, reason] of [
     ['{', /not JSON/],
     ['[]', /must hold an object/],

@@ -37,7 +37,7 @@ for (const [text, down, up = down] of cases)
     assert.equal(resolved(text, true), up)
   })
 
-test('a time zone applies to dates that name no time zone, and to rounding', () => {
+test('the option time_zone applies to dates without a time zone, and to rounding', () => {
   assert.equal(resolved('2026-07-01', false, 'Europe/Berlin'), '2026-06-30T22:00:00.000Z')
   assert.equal(resolved('2026-07-01T00:00:00Z', false, 'Europe/Berlin'), '2026-07-01T00:00:00.000Z')
   assert.equal(resolved('now/d', false, '-11:00'), '2026-03-14T11:00:00.000Z')

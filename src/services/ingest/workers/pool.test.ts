@@ -35,7 +35,7 @@ suite('a node that cannot run pipelines', () => {
   })
 })
 
-test('regular expressions are refused when the operator has switched them off, and the rest of the language works', async () => {
+test('if the operator has turned regular expressions off, they are rejected, and the rest of the language works', async () => {
   const withScript = (source: string) => ({ processors: [{ script: { source } }] })
   for (const source of ['ctx.a = ctx.b =~ /x/', "ctx.a = Pattern.quote('x')", "ctx.a = /x/.matcher('x').find()"]) {
     const answer = await admin(`PUT ${pipelines}/regex`, withScript(source))

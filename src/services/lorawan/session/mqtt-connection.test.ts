@@ -46,7 +46,7 @@ const sendPart = (socket: Socket, part: Buffer) =>
     socket.write(part, () => setImmediate(resolve))
   })
 
-test('packets of several connections that arrive in parts, at the same time, are kept apart', async () => {
+test('packets of several connections that arrive in parts at the same time are not mixed up', async () => {
   const { open } = await aServer()
   const connections = [await open('a'), await open('b'), await open('c')]
   const packets = connections.map((_, n) => Buffer.concat([publish(`t${n}`, `one ${n}`), publish(`t${n}`, `two ${n}`)]))

@@ -158,7 +158,7 @@ suite('the directory', () => {
         assert.deepEqual((await all({ ...parameters, sort })).sort(), [...expected].sort(), JSON.stringify(parameters))
   })
 
-  test('the directory follows changes of metadata, connectivity and configuration, and deletions', async () => {
+  test('the directory shows changes of metadata, connectivity and configuration, and deletions', async () => {
     const { app, version } = await anApplication()
     const selection = { applicationName: app }
     for (const endpointId of ['change-1', 'change-2'])
@@ -254,7 +254,7 @@ suite('the directory', () => {
     }
   })
 
-  test('the directory shows only what the caller may read', async () => {
+  test('the directory shows only endpoints that the caller may read', async () => {
     const read = ['endpoint:read']
     const reader = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
     const mixed = reader({ [`application-${b.app}`]: read, 'endpoint-pump-2': read, 'endpoint-b-meter': read })
