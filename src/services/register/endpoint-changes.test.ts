@@ -1,5 +1,5 @@
 /**
- * Tests the guarantees on which filters rely: listeners get every change of an endpoint in its transaction, and lists use the filter index.
+ * Tests what filters rely on: listeners get every change of an endpoint in the transaction of the change, and lists use the filter index.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -7,7 +7,7 @@ import { migrate, readMigrations } from '../../kernel/migrate.ts'
 
 const directory = fileURLToPath(new URL('./migrations/', import.meta.url))
 
-test('the migration turns running batches and matchings into bulk tasks that continue where they were', async () => {
+test('the migration turns running batches and matchings into bulk tasks that continue at the same position', async () => {
   const connection = await freshDatabase()
   await migrateKernel(connection)
   const sql = connect(connection, { max: 1 })

@@ -1,6 +1,6 @@
 /**
- * Tests that no request takes a second connection while it holds one. With only one connection for transactions, such a request would never
- * end. With a few connections, a few concurrent requests would block the whole node.
+ * Tests that no request takes a second connection while it holds a connection. With only one connection for transactions, such a request
+ * would never end. With a few connections, a few concurrent requests would block the whole node.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -10,7 +10,7 @@ const { admin, anApplication, anEndpoint } = await openRegister({
   environment: { WAYPOST_DATABASE_CONNECTIONS: '2' },
 })
 
-// The minimum of the setting is two: one connection for transactions, and one for everything else.
+// Two is the minimum of the setting: one connection for transactions, and one connection for all other statements.
 suite('requests over a single connection', { timeout: 20_000 }, () => {
   test('one connection suffices to move an endpoint to a version that is not cached', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])

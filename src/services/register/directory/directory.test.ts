@@ -338,7 +338,7 @@ suite('counts of endpoints', () => {
     await check({})
   })
 
-  test('counts have the most frequent values and add up the others', async () => {
+  test('a count contains the most frequent values, and the sum of all other values', async () => {
     const { body } = await counts({ ...selection, by: 'floor', top: 1, search: 'pump' })
     assert.deepEqual(body.counts, [{ by: 'floor', values: [{ value: -1, count: 1 }], others: 2, missing: 0 }])
     const searched = await counts({ ...selection, by: 'version', search: 'zq' })

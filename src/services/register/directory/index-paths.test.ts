@@ -1,4 +1,4 @@
-/** Tests the directory with very small limits. Even few endpoints then make it use its indexes, continue later, or give up. */
+/** Tests the directory with very small limits, so that few endpoints make it use its indexes, continue in a later step, or stop early. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'
@@ -108,7 +108,7 @@ suite('lists of the directory', () => {
   ]
 
   for (const by of sorts)
-    test(`a list is the same whether an index finds its endpoints or a walk over all endpoints does, sorted by ${'key' in by ? by.key : by.field}`, async () => {
+    test(`a list that an index finds is equal to a list from a scan of all endpoints, sorted by ${'key' in by ? by.key : by.field}`, async () => {
       for (const descending of [false, true])
         for (const [selection, wanted] of selections) {
           const sort = { by, descending }
@@ -119,11 +119,11 @@ suite('lists of the directory', () => {
           assert.deepEqual([...complete!].sort(), expected.sort(), JSON.stringify(selection))
           for (const found of others) assert.deepEqual(found, complete, JSON.stringify({ selection, sort }))
           if (!('key' in by)) continue
-          assert.deepEqual(await all(limitSets[0]!, { ...selection, sort }, false), complete, 'sorted in memory')
+          assert.deepEqual(await all(limitSets[0]!, { ...selection, sort }, false), complete, 'a list that is sorted in memory must be equal')
         }
     })
 
-  test('a list that is sorted by a key without index is rejected if there are too many endpoints', async () => {
+  test('a list that is sorted by a key without an index is rejected if too many endpoints match', async () => {
     const sort = { by: { key: 'name' }, descending: false }
     await assert.rejects(all(limitSets[2]!, { sort }, false), /directory\.keys/)
     assert.equal((await all(limitSets[2]!, { sort, words: ['zq'] }, false)).length, 0)
@@ -151,7 +151,7 @@ suite('counts of the directory', () => {
       },
     )
 
-  test('counts are the same whether an index finds the endpoints or a walk in steps does', async () => {
+  test('counts of endpoints that an index finds are equal to counts from a scan in steps', async () => {
     for (const word of ['pump', 'e']) {
       const complete = await counts({ budgetMs: 1000, steps: 1000, candidatesMax: 1000 }, [word])
       assert.equal(complete.complete, true)

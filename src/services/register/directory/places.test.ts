@@ -63,15 +63,15 @@ suite('places of endpoints', () => {
     )
   })
 
-  test('places become at most as many clusters as the limit', async () => {
+  test('the number of clusters of places is at most the limit', async () => {
     for (const limit of [1, 2, 3, 7, 2000]) {
       const found = await places({ ...world, ...selection, limit })
-      assert.ok(found.content.length <= limit, `${found.content.length} of ${limit}`)
+      assert.ok(found.content.length <= limit, `at most ${limit} clusters are allowed, and there are ${found.content.length}`)
       assert.equal(found.count, 8)
     }
   })
 
-  test('places are those of the rectangle, also across the antimeridian and at the poles', async () => {
+  test('a request returns the places inside its rectangle, even across the antimeridian and at the poles', async () => {
     const cases: [south: number, west: number, north: number, east: number, expected: string[]][] = [
       [45, 20, 52, 35, ['kyiv', 'lviv', 'odesa']],
       [50.44, 30.51, 50.46, 30.53, ['kyiv']],
@@ -96,7 +96,7 @@ suite('places of endpoints', () => {
       )
   })
 
-  test('the clusters of a rectangle contain all of its places and little beyond it, whatever its size and the limit', async () => {
+  test('for any rectangle and limit, the clusters contain all places inside the rectangle, and few places close outside of it', async () => {
     const { app, version } = await anApplication()
     const random = seededRandom(3)
     const points = Array.from({ length: 120 }, (_, n) => ({
@@ -116,7 +116,7 @@ suite('places of endpoints', () => {
       )
       assert.ok(found.count >= inside.length, JSON.stringify(rectangle))
       assert.ok(found.content.length <= limit)
-      // The result may exceed the rectangle by less than a cell on each side.
+      // The result may contain places that are less than a cell outside of the rectangle.
       const cell = Math.max(size, 1e-5) * 4
       for (const { latitude, longitude } of found.content) {
         assert.ok(
@@ -131,7 +131,7 @@ suite('places of endpoints', () => {
     }
   })
 
-  test('places follow changes and deletions, and no row is left', async () => {
+  test('places change with the metadata, and are deleted with their endpoint', async () => {
     const { app, version } = await anApplication()
     const selection = { applicationName: app, limit: 2000 }
     for (const endpointId of ['move-1', 'move-2'])

@@ -28,7 +28,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{}, [{}, { a: 1 }], []],
   ['{"metadata.a": 1}', [{ a: 1 }], [{}]],
 
-  // These queries use $elemMatch on the members.
+  // These queries use $elemMatch on the list `metadata`.
   [
     { metadata: { $elemMatch: { key: 'city', value: 'Kyiv' } } },
     [{ city: 'Kyiv' }, { city: ['Kyiv', 1] }],
@@ -74,7 +74,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ metadata: { $type: 'object' } }, [{ a: 1 }], [{}]],
   [{ metadata: { $gt: 1 } }, [], [{ a: 2 }]],
 
-  // These queries test the members by path.
+  // These queries use paths into the items of the list `metadata`.
   [{ 'metadata.key': 'a' }, [{ a: null }], [{}, { b: 'a' }]],
   [{ 'metadata.key': { $ne: 'a' } }, [{}, { b: 1 }], [{ a: 1, b: 1 }]],
   [{ 'metadata.key': { $regex: '^t', $options: 'i' } }, [{ Temp: 1 }], [{ a: 1 }]],
@@ -88,7 +88,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ 'metadata.value': { $exists: false } }, [{}], [{ a: null }]],
   [{ 'metadata.value': { $size: 1 } }, [{ a: [0] }], [{ a: 1 }]],
 
-  // These queries test equality with our alias `metadata.<key>`.
+  // These queries test equality with the alias `metadata.<key>`, which MongoDB does not have.
   [{ 'metadata.a': 1 }, [{ a: 1 }, { a: [1] }], [{ a: '1' }, { a: true }, { a: [[1]] }, {}]],
   [{ 'metadata.a': 'x' }, [{ a: 'x' }, { a: ['y', 'x'] }], [{ a: { x: 'x' } }]],
   [{ 'metadata.a': -1.5 }, [{ a: -1.5 }], [{ a: 1.5 }]],
@@ -314,7 +314,7 @@ for (const [query, path, problem] of invalidQueries)
     )
   })
 
-test('keysOf and dependsOnVersion return what the result depends on', () => {
+test('keysOf returns the metadata keys, and dependsOnVersion whether the version, can change the result of a query', () => {
   const dependenciesOf = (query: unknown) => {
     const keys = keysOf(parse(query))
     return [keys === 'any' ? keys : [...keys].sort().join(), dependsOnVersion(parse(query))]

@@ -1,6 +1,6 @@
 /**
- * Tests random queries on random endpoints: SQL, the evaluator and a reference implementation must agree. The reference follows MongoDB's
- * matcher (its ElementPath) literally, on the document itself. mingo.test.ts compares with mingo.
+ * Tests random queries on random endpoints: SQL, the evaluator and a reference implementation must agree. The reference implementation
+ * follows the matcher of MongoDB (its ElementPath) literally, on whole documents. mingo.test.ts compares with mingo.
  */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
@@ -165,7 +165,7 @@ function filterHolds(filter: JsonObject, document: JsonObject): boolean {
   })
 }
 
-// The generators use only few names and values, so that queries and endpoints often have some in common.
+// The generators use only few names and values, so that queries often match endpoints.
 
 const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, 2, -1, -1.5, 7, 3e9, '', 'a', 'ab', 'Kyiv', 'kyiv\nb')
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
@@ -269,7 +269,7 @@ const { query: anyQuery } = fc.letrec<{ query: JsonObject }>((tie) => ({
   ),
 }))
 
-/** Returns the query with `metadata` instead of the reference's `alias`. */
+/** Returns the query with `metadata` instead of `alias`, which is its name in the reference implementation. */
 const spelled = (reference: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(reference).replaceAll('"alias.', '"metadata.'))
 

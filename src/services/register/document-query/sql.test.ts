@@ -61,7 +61,7 @@ const indexed: [query: unknown, count: number][] = [
 ]
 
 for (const [query, count] of indexed)
-  test(`${JSON.stringify(query).slice(0, 90)} is answered by the index`, async () => {
+  test(`PostgreSQL uses the index for ${JSON.stringify(query).slice(0, 90)}`, async () => {
     assert.deepEqual(await plan(query), { usesIndex: true, count })
   })
 
@@ -72,11 +72,11 @@ for (const query of [
   { 'metadata.value': 'city7' },
   { 'metadata.city': { $ne: 'city7' } },
 ])
-  test(`${JSON.stringify(query)} reads the table, not the whole index`, async () => {
+  test(`PostgreSQL scans the table instead of the whole index for ${JSON.stringify(query)}`, async () => {
     assert.equal((await plan(query)).usesIndex, false)
   })
 
-test('queries of users are parameters, never part of the statement text', async () => {
+test('texts in queries of users are sent as parameters, never as part of the statement', async () => {
   const text = `'"; drop table endpoints; --$1 \\ ) ? ( @`
   const query = {
     $or: [

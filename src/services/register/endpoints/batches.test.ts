@@ -63,7 +63,7 @@ suite('a batch of registrations', () => {
       version,
       Array.from({ length: 250 }, () => ({})),
     )
-    // The same job runs twice more, while the first run may not have finished.
+    // The same job runs two more times, possibly while its first run has not finished.
     for (let i = 0; i < 2; i++)
       await waypost.kit.db.tx((sql) => waypost.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
     await finished(taskId, 250)
@@ -80,7 +80,7 @@ suite('a batch of registrations', () => {
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 
-  test('the status of a batch has the token of each endpoint: on every page, and in the format of earlier versions', async () => {
+  test('the status of a batch contains the token of each endpoint, on every page and for results in the format of earlier versions', async () => {
     const { app, version } = await anApplication()
     const items = Array.from({ length: 620 }, (_, n) => ({
       endpointId: `${app}-${n}`,
@@ -122,7 +122,7 @@ suite('a batch of registrations', () => {
     assert.equal((await admin(`GET ${url}/status`)).status, 400)
   })
 
-  test('a batch of registrations needs the scope on the application, and so does its status', async () => {
+  test('a batch of registrations and its status require the scope on the application', async () => {
     const { app, version } = await anApplication()
     const on = (...scopes: string[]) => aCaller({ on: { [`application-${app}`]: scopes } })
     const body = { appVersion: { name: version }, endpoints: [{}] }

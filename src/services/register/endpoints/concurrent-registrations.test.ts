@@ -9,7 +9,7 @@ const endpoints = `${root}/endpoints`
 const numbers = Array.from({ length: 60 }, (_, index) => index)
 
 suite('endpoints registered at the same time', () => {
-  test('concurrent registrations share transactions, each in its own version and with its own token', async () => {
+  test('concurrent registrations share transactions, and each endpoint gets its own version and token', async () => {
     const { app } = await anApplication(admin, ['v1', 'v2'])
     const versionOf = (n: number) => `${app}-v${1 + (n % 2)}`
     const answers = await Promise.all(
@@ -39,7 +39,7 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length / 2)
   })
 
-  test('a shared transaction contains the audit record of each endpoint that it creates, and none for a refused one', async () => {
+  test('a shared transaction writes the audit record of each endpoint that it creates, and no record for a rejected endpoint', async () => {
     const { app, version } = await anApplication()
     const body = (endpointId: string) => ({ appVersion: { name: version }, endpointId })
     assert.equal((await admin(`POST ${endpoints}`, body(`${app}-1`))).status, 201)
@@ -69,7 +69,7 @@ suite('endpoints registered at the same time', () => {
       )
   })
 
-  test('of endpoints that are registered at the same time with the same id or token, one is registered and the others are answered with 409', async () => {
+  test('when endpoints are registered at the same time with the same id or token, one is registered, and the others get 409', async () => {
     const { app, version } = await anApplication()
     const name = { appVersion: { name: version } }
     const sameId = numbers.map(() => admin(`POST ${endpoints}`, { ...name, endpointId: `${app}-same` }))
@@ -84,7 +84,7 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length + 2)
   })
 
-  test('an id that another transaction takes meanwhile is answered with 409, and other registrations of the shared transaction succeed', async () => {
+  test('if another transaction uses the id of a registration first, it gets 409, and other registrations of the shared transaction succeed', async () => {
     const { app, version } = await anApplication()
     const { db } = waypost.kit
     const ids = [`${app}-same`, ...numbers.map((n) => `${app}-${n}`)]
@@ -112,7 +112,7 @@ suite('endpoints registered at the same time', () => {
     )
   })
 
-  test('registrations into a version that is being deleted do not fail those into other versions', async () => {
+  test('registrations into a version that is being deleted fail, and concurrent registrations into other versions succeed', async () => {
     const { app } = await anApplication(admin, ['v1', 'v2'])
     const register = (n: number) => admin(`POST ${endpoints}`, { appVersion: { name: `${app}-v${1 + (n % 2)}` } })
     const [deleted, ...answers] = await Promise.all([
@@ -152,7 +152,7 @@ suite('shared transactions', () => {
     assert.deepEqual(groups.slice(2), [['a2', 'a3', 'a1']])
   })
 
-  test('the next shared transaction begins before the answers of the one before are delivered', async () => {
+  test('the next shared transaction begins before the callers of the previous transaction get their results', async () => {
     const steps: string[] = []
     const run = createSharedTransactions<string, string>({
       keyOf: () => '',
@@ -167,7 +167,7 @@ suite('shared transactions', () => {
     assert.deepEqual(steps, ['1', 'begin 2,3', 'begin 2,3', '2', '3', '2', '3'])
   })
 
-  test('shared transactions that fail are repeated request by request', async () => {
+  test('when a shared transaction fails, each of its requests runs again in a transaction of its own', async () => {
     const { run } = open(() => Promise.reject(new Error('one of them is bad')))
     const results = await Promise.allSettled(requests.map(run))
     assert.deepEqual(

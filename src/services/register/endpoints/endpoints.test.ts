@@ -55,7 +55,7 @@ suite('registering an endpoint', () => {
     assert.equal('metadataUpdatedDate' in read, false)
   })
 
-  test('registering an endpoint rejects a taken id, even of another tenant, and a taken token, and stores nothing', async () => {
+  test('registering an endpoint rejects an id that any tenant uses, and a token that the application uses, and stores nothing', async () => {
     const { version } = await anApplication()
     const foreign = await anApplication(other)
     const id = await anEndpoint(version, { endpointToken: 'taken token' })
@@ -120,7 +120,7 @@ suite('registering an endpoint', () => {
     }
   })
 
-  test('registering an endpoint needs both scopes, and does not reveal versions to callers without them', async () => {
+  test('registering an endpoint requires both scopes, and does not reveal versions to callers without these scopes', async () => {
     const { app, version } = await anApplication()
     const on = (resource: string, ...scopes: string[]) => waypost.as(aCaller({ on: { [resource]: scopes } }))
     const register = (ask: typeof admin, name = version) => ask(`POST ${endpoints}`, { appVersion: { name } })
@@ -139,7 +139,7 @@ suite('registering an endpoint', () => {
     assert.equal((await register(other)).status, 400)
   })
 
-  test('registering an endpoint grants the creator every scope, unless the creator holds it on the application', async () => {
+  test('registering an endpoint grants the creator every scope on it, if the creator does not have every scope on the application', async () => {
     const { app, version } = await anApplication()
     assert.deepEqual([...(await grantsOn(waypost.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
@@ -180,7 +180,7 @@ suite('reading an endpoint', () => {
     assert.equal(hidden.text.replace(id, '…'), missing.text.replace('nobody', '…'))
   })
 
-  test('reading an endpoint accepts the tenantId of another tenant only with the scope on the platform, and two values of include', async () => {
+  test('reading an endpoint accepts two values of include, and accepts another tenantId only with the scope on the platform', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const status = async (ask: typeof admin, parameters: string) =>
@@ -258,7 +258,7 @@ suite('deleting endpoints', () => {
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
   })
 
-  test('deleting endpoints publishes a thousand deletions in parts that reach the other nodes completely', async () => {
+  test('deleting a thousand endpoints publishes events in parts, and other nodes get all of them', async () => {
     const { app, version } = await anApplication()
     await waypost.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,

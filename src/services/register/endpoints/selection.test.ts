@@ -62,7 +62,7 @@ suite('a selection of endpoints', () => {
     })
   })
 
-  test('a selection of endpoints contains the endpoints that the caller may use, and errors for the others', async () => {
+  test('a selection of endpoints contains the endpoints that the caller may use, and an error for each other endpoint', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 4)
     const [updatable = '', readable = ''] = ids
@@ -115,7 +115,7 @@ suite('a selection of endpoints', () => {
   })
 })
 
-test('the filters that many endpoints match are found in one query, only active ones of the tenant', async () => {
+test('one query finds which active filters of the tenant many endpoints match', async () => {
   const { app, version } = await anApplication()
   const [first, second, third] = await someEndpoints(version, 3)
   const everyone = await aFilter(app)

@@ -63,7 +63,7 @@ suite('creating a filter', () => {
     assert.deepEqual(eventsOf(id), [['pending'], ['activated']])
   })
 
-  test('creating a filter accepts the query as text, and under the names that older clients use', async () => {
+  test('creating a filter accepts the query as text, and in the fields that older clients use', async () => {
     const { app } = await anApplication()
     const order = { 'metadata.z': 1, 'metadata.a': { $in: [2, 1] } }
     for (const [index, given] of [
@@ -96,7 +96,7 @@ suite('creating a filter', () => {
     assert.equal((await admin(`GET ${filtersOf(app)}`)).body.totalElements, 0)
   })
 
-  test('creating a filter rejects a name that the application has already', async () => {
+  test('creating a filter rejects a name that the application already has', async () => {
     const [{ app }, { app: another }] = [await anApplication(), await anApplication()]
     const body = { name: 'same', documentQuery: {} }
     const statuses = await Promise.all(Array.from({ length: 4 }, () => admin(`POST ${filtersOf(app)}`, body)))
@@ -210,7 +210,7 @@ suite('deleting a filter', () => {
 })
 
 suite('an active filter', () => {
-  test('an active filter follows every change of an endpoint, and publishes when the endpoint begins or ceases to match', async () => {
+  test('an active filter contains an endpoint as soon as a change makes it match, and publishes when an endpoint begins or ceases to match', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const inKyiv = await aFilter(app, kyiv)
     const online = await aFilter(app, { 'metadata.connected': true })
@@ -327,7 +327,7 @@ suite('permissions on filters', () => {
     ['delete', `DELETE ${filtersOf(app)}/${id}`],
   ]
 
-  test('permissions on filters come from the scopes on the application: 404 if the caller may not read it, otherwise 403', async () => {
+  test('permissions on filters: without the scope a caller gets 404 if it may not read the application, otherwise 403', async () => {
     const { app } = await anApplication()
     const id = await aFilter(app)
     for (const [action, operation, body] of operations(app, id)) {

@@ -1,4 +1,4 @@
-/** Tests that matching stays exact while endpoints and filters change, and after interruptions. */
+/** Tests that a filter has exactly the matching endpoints if endpoints and filters change during the matching, and after interruptions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
@@ -35,7 +35,7 @@ const seqOf = async (endpointId: string): Promise<number> => {
   return row?.seq
 }
 
-/** Pauses the matching of the application's next filter until `release` is called. It pauses in the step that contains this endpoint. */
+/** Pauses the matching of the next filter of the application until `release` is called, in the step that contains this endpoint. */
 async function heldAt(endpointId: string) {
   const [{ next } = { next: 0 }] = await sql<{ next: number }[]>`
     select last_value + case when is_called then 1 else 0 end as next from register.member_sets`
@@ -91,7 +91,7 @@ suite('while a filter is pending', () => {
     const hold = await heldAt(first)
     const filterId = await aFilter(app, kyiv)
     await hold.isReached()
-    // At this point, the step has taken its snapshot.
+    // The step has already taken its snapshot, so it does not see the changes below.
     const city = (id: string, name: string) => admin(`PUT ${root}/endpoints/${id}/metadata/city`, JSON.stringify(name))
     await city(leaves, 'Lviv')
     await admin(`DELETE ${root}/endpoints/${goes}`)

@@ -154,7 +154,7 @@ const foldCounts = () =>
       .run(tx),
   )
 
-/** Makes steps of the matching fail for a moment. */
+/** Makes steps of the matching fail for a short time. */
 async function failMatchingSteps() {
   await sql`
     create trigger power_cut before update on kernel.bulk_tasks

@@ -1,4 +1,4 @@
-/** Tests slow patterns in filters: they do not block other requests, and the members are still exact. */
+/** Tests filters with slow patterns. They must not block other requests, and must have exactly the matching endpoints. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
@@ -42,7 +42,7 @@ suite('slow patterns', () => {
     assert.ok(longest < 500, `the main thread was blocked for ${Math.round(longest)} ms`)
   })
 
-  test('slow patterns find members and publish events, like fast ones', async () => {
+  test('slow patterns find members and publish events, like fast patterns', async () => {
     const { app, version } = await anApplication()
     const filterId = await aFilter(app, { 'metadata.text': { $regex: heavy(255) } })
     await isActive(app, filterId)
@@ -65,7 +65,7 @@ suite('slow patterns', () => {
     ])
   })
 
-  test('slow patterns are evaluated for a pending filter too', async () => {
+  test('slow patterns are also evaluated for a pending filter', async () => {
     const { app, version } = await anApplication()
     const [goes, comes] = [
       await anEndpoint(version, { metadata: { text: matching } }),
@@ -82,7 +82,7 @@ suite('slow patterns', () => {
     assert.equal(body.matchedEndpointsCount, 1)
   })
 
-  test('slow patterns are rejected if they are too many or too complex, also for the database', async () => {
+  test('too many slow patterns, and patterns that are too complex for the platform or the database, are rejected', async () => {
     const { app, version } = await anApplication()
     const create = (documentQuery: object) =>
       admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })

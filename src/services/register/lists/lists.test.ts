@@ -117,7 +117,7 @@ suite('listing endpoints', () => {
     await admin(`DELETE ${root}/endpoints/e4/metadata/level`)
   })
 
-  test('listing endpoints returns exact totals before and after the count differences are added up', async () => {
+  test('listing endpoints returns exact totals, before and after the stored count differences are added to the totals', async () => {
     const { app, version } = await anApplication()
     for (let i = 0; i < 3; i++) await anEndpoint(version)
     const total = async () => (await list({ applicationName: app, limit: 1 })).body.totalElements
@@ -265,7 +265,7 @@ suite('regex', () => {
     }
   })
 
-  test('regex answers quickly where other engines would backtrack exponentially', async () => {
+  test('regex responds quickly to a pattern for which other engines backtrack exponentially', async () => {
     const started = performance.now()
     assert.equal((await list({ regex: '(x+x+)+y' })).status, 200)
     assert.ok(performance.now() - started < 2000)

@@ -43,7 +43,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-/** Opens a real socket, because back-pressure occurs only there. */
+/** Sends the request over a real socket, because back-pressure occurs only there. */
 async function open(path: string): Promise<{ response: IncomingMessage; server: Socket }> {
   const { app } = waypost.http
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
@@ -88,7 +88,7 @@ suite('limit=0', () => {
     response.pause()
     await sleep(700)
     const written = server.bytesWritten
-    assert.ok(written < (count * 1000) / 2, `${written} bytes were written to nobody`)
+    assert.ok(written < (count * 1000) / 2, `the server must wait for the reader, and it wrote ${written} bytes`)
     response.destroy()
   })
 })
@@ -143,8 +143,8 @@ suite('a list that is read by cursors', () => {
     ['streamed pages', { limit: 7000 }, 3],
     ['all endpoints in one page', { limit: 0 }, 1],
     ['a part of the list', { limit: 1000, offset: 18_500 }, 2],
-    ['a condition that many meet', { limit: 1000, metadataFilter: { text: 'x'.repeat(1000) } }, 21],
-    ['a condition that few meet', { limit: 70, metadataFilter: { city: 'Kyiv' } }, 3],
+    ['a condition that many endpoints match', { limit: 1000, metadataFilter: { text: 'x'.repeat(1000) } }, 21],
+    ['a condition that few endpoints match', { limit: 70, metadataFilter: { city: 'Kyiv' } }, 3],
     ['a pattern', { limit: 70, regex: '^device-.*99$' }, 3],
     ['a pattern in streamed pages', { limit: 5000, regex: '^device-1' }, 3],
     ['a sorted list', { limit: 70, multiFilter: { and: kyiv, sort: 'number', sortOrder: 'desc' } }, 3],
@@ -159,7 +159,7 @@ suite('a list that is read by cursors', () => {
       assert.deepEqual([read.totals, read.pages], [[whole.body.totalElements], pages])
     })
 
-  test('a list that is read by cursors leaves nothing out when endpoints before are deleted', async () => {
+  test('a list that is read by cursors misses no endpoint if endpoints before the cursor are deleted', async () => {
     const { app: small, version: versionName } = await anApplication()
     const names = Array.from({ length: 6 }, (_, i) => `small-${i}`)
     const endpoints = names.map((endpointId) => ({ endpointId, versionName, metadata: {} }))

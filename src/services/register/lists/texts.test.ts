@@ -29,8 +29,8 @@ suite('an endpoint in a list equals the endpoint that is read alone', () => {
     ['of an application', { applicationName: app }],
     ['of two versions', { applicationVersionName: `${app}-v1,${app}-v2` }],
     ['with a condition', { multiFilter: { or: [{ key: 'absent', operator: 'NOT_IN', values: [1] }] } }],
-    ['without end', { limit: 0 }],
-    ['without end, with a condition', { limit: 0, endpointId: inOrder.join() }],
+    ['without a limit', { limit: 0 }],
+    ['without a limit, with a condition', { limit: 0, endpointId: inOrder.join() }],
   ]
   for (const [name, parameters] of kinds)
     test(name, async () => {
@@ -58,7 +58,7 @@ test('dates always have milliseconds', async () => {
   assert.deepEqual(pooled.poolIds, ['p "1"', 'p2'])
 })
 
-test('consecutive pages contain every endpoint once, and pages behind the end are empty', async () => {
+test('consecutive pages contain every endpoint once, and pages after the end are empty', async () => {
   const parts = await Promise.all([0, 2, 4, 6].map((offset) => page({ applicationName: app, offset, limit: 2 })))
   assert.deepEqual(parts.flatMap(ids), inOrder)
   for (const { body } of parts) assert.equal(body.totalElements, 6)

@@ -32,7 +32,7 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
   return created
 }
 
-/** Returns the keys that apply if this configuration is stored. */
+/** Returns the connectivity keys that the platform uses if this configuration is stored. */
 const keysIn = (stored: object) =>
   createConnectivityKeys({
     derivedConfiguration: (instance, read) => (version) =>
@@ -51,7 +51,7 @@ suite('configured connectivity keys', () => {
     assert.equal((await admin(`GET ${metadataPath(id, 'connected')}`)).status, 404)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
     await setConnectivity(id, false, later)
-    // A change with a smaller number is ignored.
+    // The change below has a smaller number, so it is ignored.
     await setConnectivity(id, true)
     assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
     const states = publishedEvents
@@ -72,7 +72,7 @@ suite('configured connectivity keys', () => {
     assert.deepEqual(keys.body[version].sort(), ['a', 'online', 'online_since'], keys.text)
   })
 
-  test('configured connectivity keys are found by searches and filters, like the default ones', async () => {
+  test('configured connectivity keys can be used in searches and filters, like the default keys', async () => {
     const { app, version } = await aNamedApplication()
     const [on, off] = [await anEndpoint(version), await anEndpoint(version)]
     await admin(`POST ${root}/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.online': true } })
@@ -123,7 +123,7 @@ suite('configured connectivity keys', () => {
     }
   })
 
-  test('configured connectivity keys follow the configuration and the version at the next change of connectivity, and the old keys are removed', async () => {
+  test('configured connectivity keys are renamed at the first change of connectivity after a change of configuration or version', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { online: 'mine' } })
     await setConnectivity(id, true)
@@ -132,7 +132,7 @@ suite('configured connectivity keys', () => {
     await setConnectivity(id, false, later)
     assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
     await register.setVersion(id, `${app}-v2`)
-    // Keys that were written stay reserved until the connectivity changes again.
+    // A key that the platform has written stays reserved until the connectivity changes again.
     assert.equal((await admin(`DELETE ${metadataPath(id, 'online')}`)).status, 400)
     await setConnectivity(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
@@ -145,7 +145,7 @@ suite('configured connectivity keys', () => {
     assert.equal(row?.count, 1)
   })
 
-  test('configured connectivity keys that are invalid are rejected in the configuration, and ignored if they are stored already', async () => {
+  test('configured connectivity keys that are invalid are rejected when they are written, and ignored if they are already stored', async () => {
     const { app, version } = await anApplication()
     for (const keys of [
       { state: 'a-b' },
@@ -164,7 +164,7 @@ suite('configured connectivity keys', () => {
       assert.equal(keysIn(config), undefined)
     for (const series of [{}, { name: 'a b' }, { name: '' }, { name: 7 }, { name: 'x'.repeat(256) }])
       assert.equal((await configure(app, { connectivity: { 'time-series': series } })).status, 400)
-    // Swapping the two default names is allowed.
+    // A configuration may swap the two default names.
     assert.equal((await configure(app, named({ state: 'connectivity_ts', 'state-ts': 'connected' }))).status, 204)
     const id = await anEndpoint(version)
     await setConnectivity(id, true)

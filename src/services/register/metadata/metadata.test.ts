@@ -21,7 +21,7 @@ const patch = (id: string, operations: unknown, headers: Record<string, string> 
   ask(`PATCH ${metadataPath(id)}`, operations, headers)
 
 suite('replacing metadata', () => {
-  test('replacing metadata stores exactly the given keys, and publishes added, updated and removed ones as JSON texts', async () => {
+  test('replacing metadata stores exactly the given keys, and publishes the added, updated and removed keys as JSON texts', async () => {
     const id = await aDevice({ stays: [1, { a: null }], changes: 'x', goes: true })
     const answer = await admin(`PUT ${metadataPath(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.equal(answer.status, 204)
@@ -43,7 +43,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(eventsOf(id), [])
   })
 
-  test('replacing metadata honours If-Match and ignores an empty one', async () => {
+  test('replacing metadata honours If-Match and ignores an empty If-Match', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     const first = await admin(`PUT ${metadataPath(id)}`, { a: 2 }, { 'if-match': etag! })
@@ -86,7 +86,7 @@ suite('replacing metadata', () => {
 })
 
 suite('setting a key without a body', () => {
-  test('setting a key without a body is answered with 400, chunked or with Content-Length 0, whereas null is a value', async () => {
+  test('setting a key without a body gets 400, with chunked encoding or Content-Length 0; the body null is a value', async () => {
     const id = await aDevice()
     for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
       assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, '', headers)).status, 400)
@@ -207,7 +207,7 @@ suite('patching metadata', () => {
     assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
   })
 
-  test('patching metadata never fails with 500, whatever its pointers contain', async () => {
+  test('patching metadata never fails with 500, for any JSON pointer', async () => {
     const id = await aDevice({ city: 'Kyiv' })
     for (const path of ['/city/district', '/city/0', '/toString/a'])
       assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
@@ -217,7 +217,7 @@ suite('patching metadata', () => {
     assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
-  test('of twenty concurrent patches with the same ETag one succeeds, the others are rejected', async () => {
+  test('of twenty concurrent patches with the same ETag one succeeds, and the others are rejected', async () => {
     const id = await aDevice({ counter: 0 })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     const answers = await Promise.all(
@@ -237,7 +237,7 @@ suite('patching metadata', () => {
 })
 
 suite('single keys', () => {
-  test('single keys hold any JSON value', async () => {
+  test('single keys can have any JSON value', async () => {
     const id = await aDevice()
     for (const text of ['"Kyiv"', '7', 'true', 'null', '[]', '{"a":{}}', '""', '1.5e3']) {
       const answer = await admin(`PUT ${metadataPath(id, 'city')}`, text)
@@ -330,14 +330,14 @@ suite('connectivity', () => {
       { endpointId: id, connected: false, at: later, number: 3 },
       { endpointId: 'nobody', connected: true, at: later, number: 4 },
     ])
-    // The number decides, not the clock of the node.
+    // The number of a change decides which change is newer, not the clock of the node.
     await register.setConnectivity([
       { endpointId: id, connected: true, at: new Date(later.getTime() + 5000), number: 2 },
     ])
     assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 5 }])
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: moment.toISOString() })
-    // The number also decides within one call, in any order.
+    // The number also decides if one call contains several changes, in any order.
     await register.setConnectivity([
       { endpointId: id, connected: false, at: moment, number: 7 },
       { endpointId: id, connected: true, at: later, number: 6 },
@@ -363,7 +363,7 @@ suite('a device changes its own metadata', () => {
 })
 
 suite('metadata keys of an application', () => {
-  test('metadata keys of an application are the current keys of its endpoints, by version', async () => {
+  test('the list of metadata keys contains the current keys of the endpoints of an application, by version', async () => {
     const mine = await anApplication(admin, ['v1', 'v2'])
     const keys = async () => (await admin(`GET ${root}/applications/${mine.app}/metadata-keys`)).body
     assert.deepEqual(await keys(), { [mine.version]: [], [`${mine.app}-v2`]: [] })
@@ -380,7 +380,7 @@ suite('metadata keys of an application', () => {
     assert.deepEqual((await keys())[mine.version], ['c'])
   })
 
-  test('the list of metadata keys is answered with 404 for an unknown application and for one that the caller may not read', async () => {
+  test('the list of metadata keys gets 404 for an unknown application and for an application that the caller may not read', async () => {
     const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
     assert.equal((await admin(url('no-such-app'))).status, 404)
     assert.equal((await other(url(app))).status, 404)

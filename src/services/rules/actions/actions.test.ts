@@ -1,4 +1,4 @@
-/** Tests the actions on endpoints and alerts. The tests pass the results of expressions, so no scripts run. */
+/** Tests the actions on endpoints and alerts. The tests pass the results of expressions, so no script runs. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openActions } from '../../../../test/harness/actions.ts'
@@ -34,7 +34,7 @@ suite('metadata-update', () => {
     await eventually(() => assert.ok(causes.includes('metadata chain-1/5')))
   })
 
-  test('a metadata-update of several endpoints changes those that it can change, and names the others', async () => {
+  test('a metadata-update of several endpoints changes all existing endpoints, and its failure names the other endpoints', async () => {
     const [one, two] = [await anEndpointRef(), await anEndpointRef()]
     const foreign = await anEndpointRef({}, other)
     const unknown = newId()
@@ -58,7 +58,7 @@ suite('metadata-update', () => {
     assert.deepEqual(await metadataOf(foreign.endpointId, other), {})
   })
 
-  test('a literal endpoint id may look like a number', async () => {
+  test('an endpoint id that is written literally in an action may look like a number', async () => {
     const { versionName } = await anEndpointRef()
     const endpointId = String(Date.now())
     await admin('POST /epr/api/v1/endpoints', { appVersion: { name: versionName }, endpointId })
@@ -91,7 +91,7 @@ suite('data-sample', () => {
     await eventually(() => assert.ok(causes.includes('sample chain-2/2') && causes.includes('point chain-2/2')))
   })
 
-  test('a data-sample action takes samples from a script or a literal, and stores nothing more if its event runs again', async () => {
+  test('a data-sample action takes samples from a script or a literal, and does not store them again if its event is processed again', async () => {
     const endpoint = await anEndpointRef()
     const received: unknown[][] = []
     bus.subscribe(SamplesReceived, ({ messages }) => {
