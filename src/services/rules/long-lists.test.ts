@@ -1,4 +1,4 @@
-/** Tests long pages of the lists: they are complete and in order, although they are read in parts. */
+/** Tests that long pages of lists, which are read in parts, are complete and in order. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openRules, rulesRoot } from '../../../test/harness/rules.ts'
@@ -60,7 +60,7 @@ suite('long lists', () => {
     await checkPages('/snippets?')
   })
 
-  test('a long page of traces has all traces in order, also if many have the same time', async () => {
+  test('a long page of traces has all traces in order, even if many traces have the same time', async () => {
     const entityId = newId()
     await sql`
       insert into rules.traces (created_at, id, trace_id, entity_id, is_failure, is_on_demand, duration_ms, tenant_id, entity_type,
@@ -71,7 +71,7 @@ suite('long lists', () => {
     await checkPages(`/traces?entityId=${entityId}&outcome=SUCCESS&`)
   })
 
-  test('a long page of alerts and of their events has all of them in order', async () => {
+  test('a long page of alerts has all alerts in order, and a long page of their events has all events in order', async () => {
     await sql`
       insert into rules.alerts (id, tenant_id, alert_type, severity, entity_type, entity_id, state, started_at, last_active_at)
       select gen_random_uuid(), 'default', 'T' || n, n % 5, 'TENANT', 'default', 'OPEN', now(), now()

@@ -17,7 +17,7 @@ async function aSimpleFleet() {
 }
 
 suite('a device that polls', () => {
-  test('a device gets its target version until it has applied it, then {}', async () => {
+  test('a device gets its target version until it has applied this version, and then {}', async () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.deepEqual((await sendAsDevice(topic, '/config/json')).body, {})
@@ -44,7 +44,7 @@ suite('a device that polls', () => {
     assert.deepEqual([after.attempts[0].statusCode, after.attempts[0].reasonPhrase], [200, 'flashed'])
   })
 
-  test('a device that polls may name the version that it runs, which is used for this answer and not stored', async () => {
+  test('a device that polls may name its present version, which is used for this response and not stored', async () => {
     const { anEndpoint, read, release } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.equal(await requestVersion(topic, '1.0.0'), '2.0.0')
@@ -101,7 +101,7 @@ suite('a device that polls', () => {
     assert.equal(count, 100)
   })
 
-  test('a device that polls gets the highest version, even a downgrade if it is declared; of versions with equal precedence the one created last', async () => {
+  test('a device that polls gets the highest version, even a downgrade if it is declared; of versions with equal precedence it gets the version created last', async () => {
     const { anEndpoint, release, put } = await aFleet()
     await release('1.0.0')
     const { topic } = await anEndpoint()
@@ -155,7 +155,7 @@ suite('a connected device', () => {
     assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 1)
   })
 
-  test('a connected device is pushed the next version after it reported the one before', async () => {
+  test('a connected device gets a push of the next version after it has reported the previous version', async () => {
     const { anEndpoint, release } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })
@@ -172,10 +172,10 @@ suite('a connected device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/config/json/7/status`)).json, {})
   })
 
-  test('a device that is pushed a version while it connects does not get it again on connect', async () => {
+  test('a device that got a version while it connected does not get the same version in the push on connect', async () => {
     const { anEndpoint, release, version } = await aFleet()
     await release('1.0.0')
-    // Eight endpoints occupy all slots for pushes on connect. The ninth endpoint therefore gets the push of the change before its push on connect.
+    // Eight endpoints occupy all slots for pushes on connect, so the ninth endpoint gets the push of the change before its push on connect.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint()))
     const { topic, endpointId: last } = endpoints.at(-1)!
     await report(topic, '1.0.0')
@@ -203,7 +203,7 @@ suite('a connected device', () => {
     }
   })
 
-  test('a device with observe off gets no push, and the offer is not recorded', async () => {
+  test('a device that has stopped pushes gets no push, and no offer is recorded', async () => {
     const { anEndpoint, release, read } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -220,7 +220,7 @@ suite('a connected device', () => {
     assert.equal((await sensor.receives(`${topic}/config/json/4/status`)).json.configId, '2.0.0')
   })
 
-  test('a connected device follows pause, resume, suspension and failures', async () => {
+  test('the pushes to a connected device depend on pause, resume, suspension and failures of the rollout', async () => {
     const { anEndpoint, release, post, put, read } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -289,7 +289,7 @@ suite('a connected device', () => {
       assert.equal((await admin(`POST ${software}/2.0.0/retry`, { endpointIds })).status, 400)
   })
 
-  test('a connected device is pushed a version when its rolloutDate comes, without a restart', async () => {
+  test('a connected device gets a push of a version at its rolloutDate', async () => {
     const { anEndpoint, release, aFilter } = await aFleet()
     await release('1.0.0')
     const { topic } = await anEndpoint({ group: 'canary' })
@@ -363,7 +363,7 @@ suite('a rollout', () => {
     assert.deepEqual(counts, { waiting: 0, offered: 0, applied: 5, failed: 1 })
   })
 
-  test('reports that arrive at the same time are all counted', async () => {
+  test('all reports are counted if they arrive at the same time', async () => {
     const { anEndpoint, release, read } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'], failureThreshold: { percent: 100, minimumAttempts: 12 } })

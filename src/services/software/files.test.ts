@@ -34,7 +34,7 @@ const put = (path: string, body: Uint8Array | ReadableStream, headers: Record<st
     ...(body instanceof ReadableStream && { duplex: 'half' }),
   } as RequestInit)
 const get = (path: string, headers: Record<string, string> = {}) => fetch(httpUrl + path, { headers })
-/** The path of a link that a device got. */
+/** Returns path and query of a link that a device got. */
 const pathOf = (link: string) => {
   assert.ok(link.startsWith(waypost.baseUrl), link)
   return link.slice(waypost.baseUrl.length)
@@ -95,7 +95,7 @@ suite('a software file', () => {
     assert.equal((await get(`${software}/1.0.0/file`, { authorization })).status, 404)
   })
 
-  test('links are for one content, until they expire; a changed link is refused', async () => {
+  test('a link downloads one content until the link expires, and a changed link is rejected', async () => {
     const { software, file, topic } = await aFleetWithFile()
     assert.equal((await put(`${file}?filename=a`, Buffer.from('first'))).status, 204)
     const linked = async () => pathOf((await sendAsDevice(topic, '/config/json')).body.config.link)
@@ -134,7 +134,7 @@ suite('a software file', () => {
     assert.equal((await get(fresh)).status, 404)
   })
 
-  test('a software file follows the rules for names and specifications, and nothing of a refused upload remains', async () => {
+  test('a software file with a wrong name or for a wrong specification is rejected, and no content of a rejected upload remains', async () => {
     const { software, release, read } = await aFleet()
     await release('1.0.0', { filename: 'fixed.bin' })
     await release('2.0.0', { specification: [1] })
@@ -171,7 +171,7 @@ suite('a software file', () => {
     assert.equal((await admin(`POST ${software}/4.0.0`, { rolloutStrategy: 'general', filename: 'a/b' })).status, 400)
   })
 
-  test('a software file counts in the quota, is replaced as a whole, and is deleted with its version, application and tenant', async () => {
+  test('a software file counts towards the quota, is replaced completely, and is deleted with its version, application and tenant', async () => {
     const { app, software, release } = await aFleet()
     await release('1.0.0')
     const file = `${software}/1.0.0/file?filename=a`

@@ -1,4 +1,4 @@
-/** Tests when filters become ready: within the request if there are up to 1000 endpoints, otherwise in a job. */
+/** Tests when a filter of a version becomes ready: within the request for up to 1000 endpoints, otherwise in a job. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -55,7 +55,7 @@ async function aFleetOf(count: number) {
 }
 
 suite('a filter that a version names for the first time', () => {
-  test('a filter that a version names for the first time is ready with the response if there are 1000 endpoints', async () => {
+  test('a filter that a version names for the first time is ready before the response if the application has 1000 endpoints', async () => {
     const { app, release, canary, other, filterId, isReady } = await aFleetOf(1000)
     const [{ count } = {}] = await sql`select count(*) from software.endpoints where application_name = ${app}`
     assert.equal(count, 1000)
@@ -65,7 +65,7 @@ suite('a filter that a version names for the first time', () => {
     assert.equal(await requestVersion(other.topic), undefined)
   })
 
-  test('a filter that a version names for the first time matches no endpoint until a job has matched all of 1001 endpoints; then connected ones get a push', async () => {
+  test('a filter that a version names for the first time matches no endpoint until a job has matched all of 1001 endpoints; then connected devices get a push', async () => {
     const { app, version, release, read, canary, other, filterId, isReady } = await aFleetOf(1001)
     const sensor = await device()
     await sensor.publish(`kp1/${version}/cmx_ota/${canary.token}/config/json/1`)

@@ -11,7 +11,7 @@ const options = { connection: await migratedDatabase(softwareServices), environm
 const one = await openSoftware(options)
 const two = await openSoftware(options)
 
-test('a change, a matching filter, a date and a pause on one node reach the device on the other', async () => {
+test('a change, a matching filter, a date and a pause on one node take effect for a device on the other node', async () => {
   const { anEndpoint, release, put, post, aFilter, read } = await one.aFleet()
   await release('1.0.0')
   const { topic, endpointId } = await anEndpoint()

@@ -19,7 +19,7 @@ interface Endpoint {
   bits: number[]
 }
 
-/** A literal implementation of the rule in document 3, 1.19 and document 5, 4. It checks every version and takes the best. */
+/** Literal implementation of document 3, 1.19 and document 5, 4: checks every version and returns the best version. */
 function reference(versions: PlannedVersion[], { current, bits }: Endpoint, at: number): number | null {
   let best: PlannedVersion | undefined
   for (const version of versions) {

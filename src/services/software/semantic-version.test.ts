@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import semver from 'semver'
 import { comparePrecedence, isSemanticVersion } from './semantic-version.ts'
 
-test('a version is semantic as the standard says, whatever the length of its numbers', () => {
+test('a version is accepted if it is a semantic version by the standard, even if its numbers are long', () => {
   const right = [
     ...['0.0.4', '1.1.2-prerelease+meta', '1.1.2+meta-valid', '1.0.0-alpha0.valid', '1.0.0-0A.is.legal'],
     ...['2.0.0-rc.1+build.123', '1.0.0+0.build.1-rc.10000aaa-kk-0.1', '1.2.3----RC-SNAPSHOT.12.9.1--.12', '1.0.0--'],
@@ -41,7 +41,7 @@ test('a version is semantic as the standard says, whatever the length of its num
   for (const version of wrong) assert.equal(isSemanticVersion(version), false, version)
 })
 
-test('versions have the precedence of the standard, also with long numbers', () => {
+test('versions have the precedence of the standard, even if their numbers are long', () => {
   const ascending = [
     ...[
       '1.0.0-0',

@@ -133,7 +133,7 @@ suite('software versions', () => {
     )
   })
 
-  test('PUT replaces the rollout and keeps the specification; If-Match guards it', async () => {
+  test('PUT replaces the rollout and keeps the specification, and is rejected for an old If-Match', async () => {
     const { software, release, put, read, aFilter } = await aFleet()
     await release('1.0.0')
     const filterId = await aFilter({})
@@ -200,7 +200,7 @@ suite('software versions', () => {
     assert.equal((await admin(`DELETE ${software}/1.0.0`)).status, 204)
   })
 
-  test('the API warns of cycles and of versions that no starting point leads to', async () => {
+  test('the API warns of cycles in the upgrade graph, and of versions that no upgrade path leads to', async () => {
     const { release, put, read } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })

@@ -27,7 +27,7 @@ describe('building a realm', { concurrency: true }, () => {
     )
   })
 
-  test('building a realm fails at once with the reason if a template cannot be used, and another version repairs the tenant', async () => {
+  test('building a realm fails immediately with the reason if a template cannot be used; with another version of the template it succeeds', async () => {
     const { admin, identity, waitForStatus, realm } = fixture
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],

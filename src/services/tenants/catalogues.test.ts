@@ -105,7 +105,7 @@ describe('the catalogues of v1', () => {
         assert.equal((await admin(`GET /api/v1${path}/${bad}`)).status, 400, bad)
     })
 
-  test('a missing or invalid field is named', async () => {
+  test('the error about a missing or invalid field names the field', async () => {
     const { admin } = fixture
     const empty = await admin('POST /api/v1/templates/realm-frontend-clients', {})
     assert.equal(empty.status, 400)
@@ -173,7 +173,7 @@ describe('the catalogues of v1', () => {
       assert.ok((await admin(`GET /api/v1/templates/${path}`)).text.includes(template))
     }
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
-    // Values below such a key do not become settings of the realm.
+    // Values below the key `__proto__` must not become settings of the realm.
     const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
     const tenantId = aTenantId()
     await createAvailable(tenantId, { realm_template_version: realm.id })

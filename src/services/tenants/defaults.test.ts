@@ -32,7 +32,7 @@ describe('built-in roles and scopes', () => {
     fixture = await openTenants()
   })
 
-  test('every catalogue that a registration references has an entry 1', async () => {
+  test('every catalogue to which a registration refers has an entry 1', async () => {
     const { admin } = fixture
     for (const catalogue of catalogues) {
       if (!('usedAs' in catalogue)) continue
@@ -66,7 +66,7 @@ describe('built-in roles and scopes', () => {
       (one: { role: string; scope: string }) => one.role === 'tenant-admin' && one.scope === 'vpnclient:create',
     )
     assert.equal((await admin(`DELETE /api/v1/roles/scopes-mappings/${unwanted.id}`)).status, 204)
-    // Simulates an older release without the scope and its roles.
+    // The test deletes the scope and its roles, as in a database of an older release.
     await sql`delete from tenants.seeds where item like '% vpnclient:read'`
     await sql`delete from tenants.role_scope_mappings where scope = 'vpnclient:read'`
     await sql`update tenants.seed_state set checksum = 'older'`

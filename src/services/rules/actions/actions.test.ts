@@ -182,7 +182,7 @@ suite('command-invocation', () => {
     assert.deepEqual((await sensor.receives(`${topic}/command/fan/status`)).json, [{ id: 2, payload: '5' }])
   })
 
-  test('a command-invocation with awaitTimeout succeeds with a 2xx result in time only', async () => {
+  test('a command-invocation with awaitTimeout succeeds only if a 2xx result arrives in time', async () => {
     const { endpoint, sensor, topic } = await connected()
     const outcomeFor = async (statusCode: number) => {
       const running = run('command-invocation', { endpoint, fields: { commandType: 'fan', awaitTimeout: 5 } })
@@ -302,7 +302,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
       assert.match(outcome.reason, /has no endpoint/)
     })
 
-  test('an action with a wrong result leaves everything as it was', async () => {
+  test('an action with a wrong result changes nothing', async () => {
     const { endpointId, applicationName } = untouched
     assert.deepEqual(await metadataOf(endpointId), { untouched: true })
     assert.deepEqual((await admin(`GET /re/api/v1/alerts?entityIds=${endpointId}`)).body.totalElements, 0)
@@ -310,7 +310,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
   })
 })
 
-test('a test run describes what each action would do, and does nothing', async () => {
+test('a test run describes the effect of each action, and executes no action', async () => {
   const endpoint = await anEndpointRef({ a: 1 })
   const { endpointId, applicationName } = endpoint
   const endpointIds = [endpointId]

@@ -66,7 +66,7 @@ suite('an e-mail', () => {
       assert.deepEqual((await mailOf({ recipientsExpression: recipients })).to, expected)
   })
 
-  test('an e-mail takes HTML, JSON as text, and a literal array of recipients', async () => {
+  test('an e-mail can have HTML, JSON as text, and a literal array of recipients', async () => {
     const html = await mailOf({ textExpression: '<b>hot</b>' }, { contentType: 'HTML' })
     assert.match(headerOf(html.text, 'content-type')[0]!, /^text\/html/)
     assert.match((await mailOf({ textExpression: { t: 31 } })).text, /\{"t":31\}/)
@@ -93,7 +93,7 @@ suite('an e-mail', () => {
       assert.ok(!(await mailOf({ attachmentExpression: nothing })).text.includes('multipart'))
   })
 
-  test('an e-mail cannot get headers or recipients by its subject', async () => {
+  test('a subject with line breaks cannot add headers or recipients to an e-mail', async () => {
     const mail = await mailOf({ subjectExpression: 'hot\r\nBcc: evil@example.org\r\n\r\nbody' })
     assert.deepEqual(headerOf(mail.text, 'subject'), ['hot  Bcc: evil@example.org    body'])
     assert.deepEqual([mail.to, headerOf(mail.text, 'bcc')], [['ann@example.org'], []])

@@ -76,7 +76,7 @@ suite('a webhook', () => {
     assert.deepEqual([failed.outcome, receiver.requests.length], ['FAILURE', 1])
   })
 
-  test('a webhook that waits is sealed in the database', async () => {
+  test('the content of a waiting webhook is sealed in the database', async () => {
     const receiver = await aReceiver(() => {})
     await start('webhook', {
       fields: { webhookUrl: receiver.url, retryConfig: { maxAttempts: 1 } },
@@ -87,7 +87,7 @@ suite('a webhook', () => {
     await eventually(async () => assert.equal((await sql`select 1 from rules.deliveries`).length, 0))
   })
 
-  test('a webhook of an event that runs again is not sent again', async () => {
+  test('if an event is processed again, its webhook is not sent again', async () => {
     const receiver = await aReceiver()
     const again = { fields: { webhookUrl: receiver.url }, id: newId() }
     const [first, second] = await Promise.all([start('webhook', again), start('webhook', again)])
@@ -131,7 +131,7 @@ suite('a webhook of a stored event', () => {
       .filter(({ action }) => action.id === id)
       .map(({ outcome }) => attemptsOf(outcome).map(({ status }) => status))
 
-  test('a webhook of a stored event is sent without a row in the database, and is settled when its trace is stored', async () => {
+  test('a webhook of a stored event is sent without a row in the database, and is complete when its trace is stored', async () => {
     const receiver = await aReceiver()
     const id = newId()
     const { settled, ended } = await pending(receiver.url, { id })
@@ -139,17 +139,17 @@ suite('a webhook of a stored event', () => {
     assert.deepEqual(statusesOf(id), [[200]])
     assert.deepEqual([(await ended)?.outcome, receiver.requests.length], ['SUCCESS', 1])
     assert.equal((await sql`select 1 from rules.effects where key = ${id}::uuid`).length, 0)
-    // The event runs again, because its end was not stored.
+    // The event is processed again, because its end was not stored.
     assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING' })
     assert.equal(receiver.requests.length, 1)
   })
 
-  test('a webhook of a stored event gets a row in the database if it takes long, and loses the row when it ends', async () => {
+  test('a webhook of a stored event gets a row in the database if it takes long, and the row is deleted when it ends', async () => {
     const responses: ServerResponse[] = []
     const receiver = await aReceiver((response) => void responses.push(response))
     const id = newId()
     const { settled, ended } = await pending(receiver.url, { id })
-    // Another run of the event waits for the same delivery.
+    // A second run of the event waits for the same delivery.
     assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING', settled })
     await settled
     assert.deepEqual([(await rowsOf(id)).length, statusesOf(id)], [1, []])
@@ -227,7 +227,7 @@ suite('wrong results', () => {
       assert.equal(receiver.connectionCount(), 0)
     })
 
-  test('a script that throws fails with its own stage', async () => {
+  test('if a script throws, the failure has the stage EXPRESSION_EVALUATION', async () => {
     const outcome = await run('webhook', { failing: { webhookUrl: 'line 1, column 2: no' } })
     assert.deepEqual(outcome, { outcome: 'FAILURE', stage: 'EXPRESSION_EVALUATION', reason: 'line 1, column 2: no' })
   })
@@ -276,7 +276,7 @@ suite('failures', () => {
     assert.equal(target.connectionCount(), 0)
   })
 
-  test('a receiver that is down or silent does not delay another', async () => {
+  test('a receiver that is down or does not respond does not delay webhooks to other receivers', async () => {
     const silent = await aReceiver(() => {})
     const receiver = await aReceiver()
     const began = Date.now()

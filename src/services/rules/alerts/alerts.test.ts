@@ -1,4 +1,4 @@
-/** Tests alerts over the HTTP API. They are activated in the same way as rules activate them. */
+/** Tests alerts over the HTTP API. The tests activate alerts in the same way as rules do. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openAlerts } from '../../../../test/harness/alerts.ts'
@@ -53,7 +53,7 @@ suite('an activation', () => {
     )
   })
 
-  test('an activation of an open alert changes only lastActiveAt; with another severity or message the alert is UPDATED', async () => {
+  test('an activation of an open alert changes only lastActiveAt; an activation with a new severity or message also has the event UPDATED', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint, { severityLevel: 'LOW', message: 'a', metadata: { n: 1 } })
     const before = await get(first.alertId)
@@ -71,7 +71,7 @@ suite('an activation', () => {
     assert.deepEqual(await typesOf(first.alertId), ['ACTIVATED', 'UPDATED', 'UPDATED'])
   })
 
-  test('an activation after the resolution opens another alert', async () => {
+  test('an activation after the resolution opens a new alert', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint)
     assert.equal(await resolveOpen(endpoint, { reason: 'cooler' }), first.alertId)
@@ -115,7 +115,7 @@ suite('a caller', () => {
     for (const body of [acknowledged, acknowledged, { acknowledgement: 'UNACKNOWLEDGED' }])
       assert.equal((await put('/acknowledgement', body)).status, 204)
     assert.equal((await put('/resolve', { reason: 'done' })).status, 204)
-    // A resolved alert does not change any more.
+    // A resolved alert cannot be changed.
     assert.equal((await put('/resolve', { reason: 'again' })).status, 204)
     assert.equal((await put('/resolve', undefined)).status, 204)
     assert.equal((await put('/acknowledgement', acknowledged)).status, 204)
@@ -136,7 +136,7 @@ suite('a caller', () => {
     assert.deepEqual([only.totalElements, only.content[0].payload.resolveReason], [1, 'done'])
   })
 
-  test('a caller may name the entity, which must be right', async () => {
+  test('a caller may name the entity of an alert, and gets 404 if the entity is wrong', async () => {
     const endpoint = await anEndpoint()
     const { alertId } = await activate(endpoint)
     const path = `${root}/alerts/${alertId}`
@@ -187,7 +187,7 @@ suite('a caller', () => {
     }
   })
 
-  test('a caller deletes several alerts and learns which were not deleted', async () => {
+  test('a caller deletes several alerts, and the response names alerts that were not deleted', async () => {
     const endpoint = await anEndpoint()
     const ids = await Promise.all(
       ['A', 'B'].map(async (alertType) => (await activate(endpoint, { alertType })).alertId),
@@ -279,7 +279,7 @@ suite('lists', () => {
 })
 
 suite('permissions', () => {
-  test('an alert of an endpoint needs a permission on the endpoint or its application; an alert of the tenant is hidden without one on the tenant', async () => {
+  test('an alert of an endpoint needs a permission on the endpoint or its application; an alert of the tenant needs a permission on the tenant', async () => {
     const [mine, theirs] = [await anEndpoint(), await anEndpoint()]
     const own = await activate(mine, { alertType: 'MINE', metadata: { mine: 1 } })
     const foreign = await activate(theirs, { alertType: 'THEIRS', metadata: { theirs: 1 } })

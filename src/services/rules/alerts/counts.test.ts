@@ -1,4 +1,4 @@
-/** Totals and metadata keys come from counts in the database. After any change, they must equal the counts of the alerts themselves. */
+/** Tests the counts from which lists of alerts take totals and metadata keys. After any change, they must equal the numbers of rows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAlerts } from '../../../../test/harness/alerts.ts'

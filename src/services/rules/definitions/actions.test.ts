@@ -1,4 +1,4 @@
-/** Tests actions over the HTTP API: nine types, scripts and literals, permissions. */
+/** Tests actions over the HTTP API: the nine types, scripts and literals, and permissions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -58,7 +58,7 @@ suite('an attribute', () => {
   const valueTypesOf = async (type: string, fields: object) =>
     (await get(`/action-types/${type}/actions/${await anAction(type, fields)}`)).valueTypes
 
-  test('an attribute is a script if it parses as a function body with its own return, else a literal', async () => {
+  test('an attribute is a script if it parses as a function body with a `return` outside of inner functions, and otherwise a literal', async () => {
     const cases: [string, string][] = [
       ['https://example.org/return/here', 'LITERAL'],
       ["return 'https://example.org'", 'SCRIPT'],
@@ -79,7 +79,7 @@ suite('an attribute', () => {
     assert.equal((await valueTypesOf('send-email', script)).textExpression, 'SCRIPT')
   })
 
-  test('a wrong attribute is answered with 400 and its name, for a script with line and column', async () => {
+  test('a wrong attribute gets 400 with the name of the attribute, and with line and column for a script', async () => {
     const cases: [string, object, RegExp][] = [
       ['webhook', { webhookUrl: 'ftp://example.org' }, /^webhookUrl: expected an http or https URL/],
       ['webhook', { headersExpression: '[1]' }, /^headersExpression: expected the JSON of an object/],
@@ -146,7 +146,7 @@ suite('writing an action', () => {
       await expectStatus(403, `PUT ${pathOf(type, id)}`, body, waypost.as(aCaller({ on: updater })))
     })
 
-  test('writing an action that executes a rule needs rule:execute on it, and a rule that the caller may read', async () => {
+  test('writing an action that executes a rule requires rule:execute on the rule, which the caller must be able to read', async () => {
     const ruleId = await aRule()
     const body = { name: 'n', ruleId }
     const withoutReadScope = await expectStatus(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))

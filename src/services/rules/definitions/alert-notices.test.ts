@@ -1,6 +1,6 @@
 /**
- * Tests an alert setting with its parts: samples open and resolve alerts, and each opening and resolution sends one notice. Also tests the
- * payloads of webhooks.
+ * Tests the runs of an alert setting: samples open and resolve alerts, and each opening and each resolution sends one webhook. The last
+ * test covers payload scripts of webhooks.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -40,7 +40,7 @@ const stateOf = (endpoint: Endpoint, state: string) =>
   )
 
 suite('an alert setting', () => {
-  test('an alert setting opens and resolves an alert, and sends one notice of each', async () => {
+  test('an alert setting opens and resolves an alert, and sends one webhook for each change', async () => {
     const endpoint = await aProvisionedEndpoint()
     const id = await make('/alert-settings', {
       ...settingOf(endpoint),
@@ -90,7 +90,7 @@ suite('an alert setting', () => {
     await stateOf(endpoint, 'RESOLVED')
   })
 
-  test('an alert setting that is disabled does nothing, and its alerts stay when it is deleted', async () => {
+  test('a disabled alert setting opens no alert, and alerts are kept when their alert setting is deleted', async () => {
     const endpoint = await aProvisionedEndpoint()
     const setting = settingOf(endpoint)
     const id = await make('/alert-settings', setting)

@@ -1,4 +1,4 @@
-/** Alert settings and their hidden rules, triggers and actions. */
+/** Tests alert settings. Each setting consists of rules, triggers and actions, which lists do not show. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
@@ -51,7 +51,7 @@ suite('an alert setting', () => {
     await expectStatus(404, `GET ${path}`)
   })
 
-  test('an alert setting is made of a rule, a trigger and two actions', async () => {
+  test('an alert setting creates a rule, a trigger and two actions', async () => {
     const id = await make('/alert-settings', { ...fields, message: 'hot!' })
     const { rules, actions, triggers } = await partsOf(id)
     const [rule] = rules
@@ -120,7 +120,7 @@ suite('an alert setting', () => {
     await expectStatus(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
   })
 
-  test('the rules of an alert setting name the setting, and which part of it they are', async () => {
+  test('a rule of an alert setting names the setting and its part in the setting', async () => {
     const id = await make('/alert-settings', { ...fields, name: 'both-parts', webhookUrl: 'https://hooks.example/a' })
     const { content } = await get('/rules?name=both-parts&include=ATTACHED_TO_ALERT_SETTING')
     const parts = content.map((rule: { alertSettingId: string; alertSettingPart: string }) => [
@@ -158,7 +158,7 @@ suite('an alert setting', () => {
   })
 })
 
-test('the definitions of a deleted tenant are deleted', async () => {
+test('when a tenant is deleted, all its definitions are deleted', async () => {
   for (const [path, body] of [
     ['/rules', { name: 'r', expression: 'return 1' }],
     ['/secrets', { name: 's', value: 'v' }],

@@ -1,4 +1,4 @@
-/** Links of rules to triggers and actions. */
+/** Tests links between rules and their triggers and actions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -27,7 +27,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(rules.find(({ id }) => id === ruleId)?.triggerIds, [b, alert, c])
   })
 
-  test('triggers of a rule are accepted in three forms', async () => {
+  test('the triggers of a rule can be sent in three forms', async () => {
     const ruleId = await aRule()
     const [a, b] = [await cron(), await cron()]
     for (const body of [[a, b], { triggerIds: [a, b] }, [{ id: a }, { id: b }], [a, { id: b, name: 'x' }]]) {
@@ -105,7 +105,7 @@ suite('actions of a rule', () => {
     assert.equal((await get('/action-types/webhook/actions?ruleId=nothing')).totalElements, 0)
   })
 
-  test('actions of a rule that execute another rule are listed for the executed rule too', async () => {
+  test('an action that executes another rule is also listed for the executed rule', async () => {
     const [executed, ruleId] = [await aRule(), await aRule()]
     const id = await anAction('rule-execution', { ruleId: executed })
     await expectStatus(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })
@@ -131,7 +131,7 @@ suite('actions of a rule', () => {
     assert.deepEqual(idsOf((await get(`/rules/${ruleId}/actions`)).positiveActions), [id])
   })
 
-  test('actions of a rule stay when their rule is deleted', async () => {
+  test('actions of a rule are not deleted with the rule', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
     await expectStatus(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })

@@ -1,4 +1,4 @@
-/** Tests that changes on one node reach the others within a second, or within a few seconds if the signal is lost. */
+/** Tests that other nodes know a change within a second, or within a few seconds if the signal is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/harness/database.ts'
@@ -19,7 +19,7 @@ test('a node receives changes of definitions from another node', async () => {
   await eventually(() => assert.ok(changedTenants.includes('default')), { withinMs: 1000 })
 })
 
-test('a node finds a change whose signal was lost, also if a later change was committed before it', async () => {
+test('a node finds a change whose signal was lost, even if a change with a later number was committed earlier', async () => {
   const { sql } = one.waypost.kit.db
   const changedTenants: (string | undefined)[] = []
   const changes = createChanges(two.waypost.kit)
@@ -34,7 +34,7 @@ test('a node finds a change whose signal was lost, also if a later change was co
   await eventually(() => assert.ok(changedTenants.includes('late')), { withinMs: 2500 })
 })
 
-test('a secret that is changed on one node has its new value on the other within a second', async () => {
+test('a secret that is changed on one node has its new value on the other node within a second', async () => {
   const values = createSecretValues(two.waypost.kit)
   const id = await one.make('/secrets', { name: 'shared', value: 'first' })
   await eventually(async () => assert.equal(await values.secretValue('default', 'shared'), 'first'), { withinMs: 1000 })

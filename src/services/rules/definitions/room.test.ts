@@ -19,7 +19,7 @@ test('the rules, actions and triggers of a tenant have a maximum size, because n
   assert.equal(refused?.status, 400)
   assert.equal(refused.headers['x-waypost-error'], 'too_many_definitions')
   assert.ok(ids.length >= 10 && ids.length <= 17, `${ids.length} rules`)
-  // The limit applies to each tenant.
+  // The limit applies to each tenant separately.
   assert.equal((await create(other)).status, 201)
 
   const metadata = { text: 'x'.repeat(100_000) }
@@ -35,7 +35,7 @@ test('the rules, actions and triggers of a tenant have a maximum size, because n
   await expectStatus(204, `PUT ${rulesRoot}/rules/${first}`, { name: 'short', expression: 'return 1' })
   const small = [await aRule(), await aTrigger('cron', { cronExpression: '0 0 1 1 *' }), await anAction('webhook')]
   assert.equal(small.length, 3)
-  // A short object cannot become larger than the room that is left.
+  // A change cannot make a short object larger than the remaining space.
   await expectStatus(204, `PUT ${rulesRoot}/rules/${first}`, { name: 'long', expression: longScript })
   const grown = await admin(`PUT ${rulesRoot}/trigger-types/cron/triggers/${small[1]}`, trigger)
   assert.equal(grown.status, 400, grown.text)

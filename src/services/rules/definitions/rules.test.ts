@@ -1,4 +1,4 @@
-/** Rules over the HTTP API: fields, versions, ETags, lists, permissions. */
+/** Tests rules over the HTTP API: fields, versions, ETags, lists and permissions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -9,7 +9,7 @@ const { waypost, admin, other, expectStatus, get, aRule } = await openRules()
 const { sql } = waypost.kit.db
 
 suite('a rule', () => {
-  test('a rule is created enabled, as version 1, without runs', async () => {
+  test('a new rule is enabled, has version 1 and no runs', async () => {
     const id = await aRule({ name: 'hot', expression: 'return 1 > 0', description: 'd', uiMetadata: '{"x":1}' })
     const { createdAt, updatedAt, ...rule } = await get(`/rules/${id}`)
     const statistics = { minDuration: 0, maxDuration: 0, avgDuration: 0, lastDuration: 0, count: 0 }
@@ -18,7 +18,7 @@ suite('a rule', () => {
     assert.equal(createdAt, updatedAt)
   })
 
-  test('a rule gets a new version with every change, which stays readable', async () => {
+  test('a rule gets a new version with every change, and earlier versions can be read', async () => {
     const id = await aRule({ name: 'first', description: 'gone' })
     const second = { name: 'second', expression: 'return false', state: 'DISABLED' }
     await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, second)
@@ -41,7 +41,7 @@ suite('a rule', () => {
     await expectStatus(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 
-  test('a rule has texts of the greatest length, whatever their characters', async () => {
+  test('a rule can have texts of the maximum length, with any characters', async () => {
     const [letters, emoji] = ['漢'.repeat(60_000), '😀'.repeat(65_536)]
     const fields = { expression: `return 1 // ${letters}`, uiMetadata: emoji }
     assert.equal((await get(`/rules/${await aRule(fields)}`)).uiMetadata, emoji)
@@ -97,7 +97,7 @@ suite('a list', () => {
       await expectStatus(400, `GET ${rulesRoot}/rules?${query}`)
   })
 
-  test('a list takes %, _ and quotes as plain characters', async () => {
+  test('a search in a list treats %, _ and quotes as ordinary characters', async () => {
     for (const name of ['100%', '100_', "it's"]) await aRule({ name, description: marker })
     assert.deepEqual(await namesOf(`name=${encodeURIComponent('0%')}`), ['100%'])
     assert.deepEqual(await namesOf('name=0_'), ['100_'])
@@ -114,7 +114,7 @@ suite('a list', () => {
     await expectStatus(403, `POST ${rulesRoot}/rules`, { name: 'x' }, reader)
   })
 
-  test('a list has statistics of runs', async () => {
+  test('a list contains the statistics of the runs of each rule', async () => {
     const id = await aRule({ description: marker })
     await sql`
       insert into rules.statistics (entity_id, tenant_id, count, total_ms, min_ms, max_ms, last_ms)
@@ -125,7 +125,7 @@ suite('a list', () => {
   })
 })
 
-test('the last 100 versions are kept', async () => {
+test('the last 100 versions of a rule are kept', async () => {
   const id = await aRule()
   for (let n = 2; n <= 102; n++)
     await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, { name: `v${n}`, expression: 'return 1' })
@@ -135,7 +135,7 @@ test('the last 100 versions are kept', async () => {
   await expectStatus(200, `GET ${rulesRoot}/rules/${id}/versions/3`)
 })
 
-test('changes are recorded for the engine', async () => {
+test('changes of definitions are recorded, so that the engine of each node reads them', async () => {
   const id = await aRule({ expression: 'return 7' })
   const all = await loadDefinitions(sql, 'default')
   assert.equal(all.rules.find((rule) => rule.id === id)?.expression, 'return 7')

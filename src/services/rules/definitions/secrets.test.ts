@@ -1,4 +1,4 @@
-/** Snippets and secrets over the HTTP API, and the values of secrets for scripts. */
+/** Tests snippets and secrets over the HTTP API, and the values of secrets in scripts. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -23,7 +23,7 @@ test('a snippet is created, read, listed, changed and deleted', async () => {
 })
 
 suite('a secret', () => {
-  test('a secret never shows its value, and is sealed in the database', async () => {
+  test('no response contains the value of a secret, which is sealed in the database', async () => {
     const id = await make('/secrets', { name: 'api.key-1', value: 'very-secret-7', description: 'd' })
     const path = `${rulesRoot}/secrets/${id}`
     for (const address of [path, `${rulesRoot}/secrets`])
@@ -34,7 +34,7 @@ suite('a secret', () => {
     assert.equal(await values.secretValue('other', 'api.key-1'), undefined)
   })
 
-  test('a secret is changed in part, and the new value is in force at once', async () => {
+  test('single fields of a secret can be changed, and scripts get the new value immediately', async () => {
     const id = await make('/secrets', { name: 'part', value: 'old-value' })
     assert.equal(await values.maskSecrets('default', 'a old-value b'), 'a *** b')
     await expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'new-value' })
@@ -58,7 +58,7 @@ suite('a secret', () => {
     await expectStatus(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
   })
 
-  test('a secret is read by a script only if its writer may read it', async () => {
+  test('a script can read a secret only if the writer of the script may read it', async () => {
     const id = await make('/secrets', { name: 'guarded', value: 'g' })
     const allowed = aCaller({ on: { [`secret-${id}`]: ['secret:read'] } })
     assert.equal(await values.secretValue('default', 'guarded', allowed), 'g')
@@ -66,7 +66,7 @@ suite('a secret', () => {
   })
 })
 
-test('a mask replaces values as they are, in JSON and in URLs, the longest first', async () => {
+test('the mask replaces values of secrets in texts, in JSON and in URLs, the longest value first', async () => {
   const mask = createMask(['abc', 'abcdef', 'a "b"\n&c'])
   assert.equal(await mask('abcdef abc'), '*** ***')
   assert.equal(await mask(JSON.stringify({ v: 'a "b"\n&c' })), '{"v":"***"}')

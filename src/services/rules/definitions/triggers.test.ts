@@ -1,4 +1,4 @@
-/** Triggers over the HTTP API: seven types, the endpoints that they name, schedules. */
+/** Tests triggers over the HTTP API: the seven types, their endpoints, and schedules. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -57,7 +57,7 @@ suite('a trigger', () => {
     await expectStatus(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression: '* * * * *' })
   })
 
-  test('a trigger names only what its writer may read', async () => {
+  test('a trigger can only name objects that its writer may read', async () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
     const scope = `tenant:${type}-trigger:create`
@@ -81,7 +81,7 @@ suite('a trigger', () => {
     )
   })
 
-  test('a trigger keeps the ids of deleted endpoints, also when the trigger is written again', async () => {
+  test('a trigger keeps the ids of deleted endpoints, even when the trigger is written again', async () => {
     const [gone, kept] = [await anEndpoint(version), await anEndpoint(version)]
     const endpointIds = [gone.endpointId, kept.endpointId]
     const type = 'endpoint-metadata-updated'

@@ -1,4 +1,4 @@
-/** Deliveries and alerts with several nodes on one database. */
+/** Tests deliveries and alerts with several nodes on one database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openActions } from '../../../../test/harness/actions.ts'
@@ -15,7 +15,7 @@ const one = await openActions(options)
 const two = await openActions(options)
 const { sql } = one.waypost.kit.db
 
-test('a node that stops leaves its waiting deliveries to another, with their attempts', async () => {
+test('when a node stops, another node continues its waiting deliveries with the count of their attempts', async () => {
   const leaving = await openActions(options)
   await eventually(() => assert.ok(two.waypost.kit.members.isAlive(leaving.waypost.kit.members.nodeId)))
   const receiver = await aReceiver((response) => void response.writeHead(500).end())
@@ -39,12 +39,12 @@ test('a node that stops leaves its waiting deliveries to another, with their att
   assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-waypost-delivery'])).size, 1)
 })
 
-test('a delivery that was under way when its node died is sent once more with the same id, and has one trace', async () => {
+test('a delivery whose node died while sending it is sent once more with the same id, and has one trace', async () => {
   const receiver = await aReceiver(() => {})
   const id = newId()
   await one.start('webhook', { fields: { webhookUrl: receiver.url }, id })
   await eventually(() => assert.equal(receiver.requests.length, 1))
-  // The row belongs to a node that does not exist, as if its node had died.
+  // The test assigns the row to a node that does not exist, as if the node had died.
   await sql`update rules.deliveries set node_id = 'gone' where id = ${id}::uuid`
   receiver.respond = ok
   const restarted = await openActions(options)

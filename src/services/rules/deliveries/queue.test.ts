@@ -7,7 +7,7 @@ interface Item extends Queued {
   n: number
 }
 
-/** Creates a queue whose items end when the test ends them. */
+/** Creates a queue. The test decides when each item ends. */
 function aQueue(limits: { perHost: number; perTenant?: number; total?: number }) {
   const started: Item[] = []
   const ends = new Map<Item, () => void>()
@@ -45,7 +45,7 @@ test('items to one host start in order, up to the limit; other hosts do not wait
   assert.equal(names().at(-1), 'ax3')
 })
 
-test('a tenant at its limit does not hold back others, and its hosts take turns', async () => {
+test('a tenant at its limit does not delay other tenants, and its hosts take turns', async () => {
   const { push, names, end, started } = aQueue({ perHost: 5, perTenant: 2 })
   for (let n = 0; n < 3; n++) for (const host of ['x', 'y', 'z']) push('a', host, n)
   push('b', 'x', 0)
@@ -55,7 +55,7 @@ test('a tenant at its limit does not hold back others, and its hosts take turns'
   assert.deepEqual(new Set(names()).size, 10)
 })
 
-test('every item starts, whatever limit holds it back', async () => {
+test('every item starts in the end, for any limit that delays it', async () => {
   const { push, end, started, queue } = aQueue({ perHost: 2, perTenant: 3, total: 4 })
   let n = 0
   for (const tenantId of ['a', 'b', 'c', 'd'])
@@ -68,7 +68,7 @@ test('every item starts, whatever limit holds it back', async () => {
   assert.deepEqual([started.length, queue.underWay, queue.waiting], [60, 0, 0])
 })
 
-test('removed items do not start, and a stopped queue starts nothing', async () => {
+test('removed items do not start, and a stopped queue starts no items', async () => {
   const { push, queue, names, end, started } = aQueue({ perHost: 1 })
   for (let n = 0; n < 3; n++) push('a', 'x', n)
   assert.deepEqual(

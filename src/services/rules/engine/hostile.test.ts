@@ -7,12 +7,12 @@ import { startUndisturbedTime } from '../../../../test/harness/undisturbed-time.
 
 const { admin, other, expectStatus, aRule } = await openRules()
 
-// Scripts that end quickly. The bench of the sandbox runs all scripts with the limits of production.
+// This test uses only scripts that end quickly. The bench of the sandbox runs all scripts with the limits of production.
 const quick = hostileScripts.filter(
   ({ uses, fails }) => uses === 'steps' && !fails?.includes('TIMEOUT') && !fails?.includes('MEMORY'),
 )
 
-test('hostile scripts that fail in an evaluation get 400 and fail in an execution too; no result reveals anything of the host', async () => {
+test('hostile scripts that fail get 400 in an evaluation and also fail in an execution; no result reveals values of the host', async () => {
   assert.ok(quick.length > 60)
   const pid = process.pid
   for (const { name, script } of quick.filter((_, index) => index % 3 === 0)) {
@@ -31,7 +31,7 @@ test('hostile scripts that fail in an evaluation get 400 and fail in an executio
   assert.equal(process.pid, pid)
 })
 
-test('an endless loop ends with stage TIMEOUT, and another tenant does not wait for it', async () => {
+test('an endless loop ends with the stage TIMEOUT, and does not delay another tenant', async () => {
   const ruleId = await aRule({ expression: 'for (;;);' })
   const loop = expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
   const undisturbedMs = startUndisturbedTime()

@@ -14,7 +14,7 @@ const one = await openTriggeredRules(options)
 const two = await openTriggeredRules(options)
 const { sql } = one.waypost.kit.db
 
-test('a rule that is created at one node runs for messages at the other within a second', async () => {
+test('a rule that is created at one node runs for messages at the other node within a second', async () => {
   const endpoint = await one.aProvisionedEndpoint()
   const sensor = await two.send(endpoint, { sentAt: 0 })
   const script = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].sentAt'
@@ -77,7 +77,7 @@ test('each tick of a schedule runs once', async () => {
   assert.equal(new Set(fired).size, fired.length)
 })
 
-test('statistics are those of the traces', async () => {
+test('the statistics of rules equal the counts of their traces', async () => {
   const ruleId = await one.aRule({ expression: 'return 1' })
   for (const node of [one, two, one])
     for (let n = 0; n < 3; n++) await node.expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
@@ -92,7 +92,7 @@ test('statistics are those of the traces', async () => {
   })
 })
 
-test('a replay that a node leaves behind is continued by another, from its position', async () => {
+test('when a node stops, another node continues its replay at the same position', async () => {
   const three = await openTriggeredRules(options)
   const endpoint = await one.aProvisionedEndpoint()
   const expression = 'for (let i = 0; i < 300000; i++); return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n'
@@ -105,7 +105,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
   await Promise.all(Array.from({ length: 249 }, (_, n) => sensor.publish({ n: n + 1 })))
   await sensor.end()
   const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
-  // The node that takes over reads the permissions of the caller, so the caller is a user of the realm.
+  // The node that continues the replay reads the permissions of the caller, so the caller must be a user of the realm.
   const identity = one.waypost.ask(Identity)
   const caller = await one.waypost.kit.db.tx(async (sql) => {
     const { id } = (await identity.createUser(sql, 'default', { username: 'replayer', roles: [] }))!
@@ -118,7 +118,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
     return three.waypost.as(user)
   })
   const started = await three.expectStatus(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body, caller)
-  // The replay ends after the current page of 200 messages.
+  // The first node stops the replay after the current page of 200 messages.
   await three.waypost.close()
   const path = `/rules/${ruleId}/replays/${started.body.replayId}`
   const [left] = await sql`select node_id, status, events_count from rules.replays where id = ${started.body.replayId}`
@@ -135,7 +135,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
   assert.equal(new Set(differences.map(({ now }: { now: string }) => now)).size, 250)
 })
 
-test('events that a node leaves behind are run by the other, each once', async () => {
+test('when a node stops, the other node runs its waiting events, each once', async () => {
   const endpoints = await Promise.all(Array.from({ length: 3 }, () => one.aProvisionedEndpoint()))
   const rules = await Promise.all(
     endpoints.map(({ app }) =>

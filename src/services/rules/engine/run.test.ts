@@ -1,4 +1,4 @@
-/** Tests rules on demand, evaluations, the context of scripts and traces over the HTTP API. */
+/** Tests evaluations of expressions, runs of rules on demand, the context of scripts, and traces over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aPlatformAdmin } from '../../../../test/harness/builders.ts'
@@ -41,7 +41,7 @@ suite('an evaluation', () => {
     assert.equal(await value('return ctx.tenantId'), 'default')
   })
 
-  test('an evaluation has the metadata and children that were given', async () => {
+  test('a script in an evaluation gets the metadata and children of the request', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { level: 7 } })
     const input = { endpointMetadata: { level: 10 }, childrenEndpoints: [endpointId, 'unknown'] }
@@ -55,7 +55,7 @@ suite('an evaluation', () => {
     )
   })
 
-  test('an evaluation that fails is answered with 400 and a reason that users understand', async () => {
+  test('an evaluation that fails gets 400 with a reason', async () => {
     assert.equal(
       await problem('const a = 1\nreturn   ctx.endpoint.getMetadata()'),
       'expression: line 2, column 10: ctx.endpoint is absent in an evaluation without endpointMetadata',
@@ -99,7 +99,7 @@ suite('an evaluation', () => {
     assert.deepEqual([statusCode, body], [200, { city: 'Kyiv' }])
     const foreign = await other(`POST ${rulesRoot}/expressions/evaluation`, { expression: call })
     assert.equal(foreign.body.statusCode, 404)
-    // A script of a platform administrator cannot reach other tenants either.
+    // Even a script of a platform administrator cannot read data of other tenants.
     const ofPlatform = waypost.as(aPlatformAdmin())
     assert.equal((await ofPlatform(`GET /epr/api/v1/endpoints/${endpointId}/metadata`)).status, 200)
     const script = { expression: call }
@@ -114,14 +114,14 @@ suite('an evaluation', () => {
   })
 })
 
-test('scripts that wait for other scripts of their tenant neither block each other nor go deeper than the limit', async () => {
+test('scripts that wait for nested scripts of their tenant do not block each other, and fail at the depth limit', async () => {
   const source = `const { n, source } = ctx.endpointMetadata
     if (n === 0) return 'last'
     const body = { expression: source, endpointMetadata: { n: n - 1, source } }
     const answer = ctx.toolbox.httpClient.post('/re/api/v1/expressions/evaluation', { platform: true, body })
     return answer.statusCode === 200 ? answer.body : answer.body.message`
   const nested = (n: number) => value(source, { endpointMetadata: { n, source } })
-  // Each step needs two more threads than the step before. The threads start within the time limit of the scripts.
+  // The depth grows step by step, because each step needs two more threads, which start within the time limit of the scripts.
   for (const depth of [1, 3, 5, 7, 9]) assert.equal(await nested(depth), 'last')
   assert.equal(await nested(10), 'expression: the chain of rules is more than 10 deep')
   assert.deepEqual(await Promise.all(Array.from({ length: 6 }, () => nested(1))), Array(6).fill('last'))
@@ -185,7 +185,7 @@ suite('a rule on demand', () => {
     assert.equal((await execute(list, [1, 2])).returnedValue, '[1,2]')
   })
 
-  test('a rule on demand has the endpoint that the body names, and none if that endpoint does not exist', async () => {
+  test('a rule on demand gets the endpoint that the body names, or no endpoint if it does not exist', async () => {
     const { app, version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { battery: { level: 3 } } })
     const ruleId = await aRule({ expression: 'return [ctx.endpoint, ctx.endpoint.getMetadata().battery.level]' })
@@ -199,7 +199,7 @@ suite('a rule on demand', () => {
     )
   })
 
-  test('a rule on demand runs positive actions for true, negative ones for false, and none for null', async () => {
+  test('a rule on demand runs its positive actions for true, its negative actions for false, and no actions for null', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: {} })
     const ruleId = await aRule({ expression: 'ctx.data.seen = 42; return ctx.result' })
@@ -244,7 +244,7 @@ suite('a rule on demand', () => {
     assert.deepEqual(ids, [outer, inner, updating, executing, last])
     assert.equal(new Set(traces.map(({ traceId }: { traceId: string }) => traceId)).size, 1)
     const { content } = await get(`/traces?traceId=${traces[0].traceId}`)
-    assert.deepEqual(content.toReversed(), traces, 'the traces are stored before the answer')
+    assert.deepEqual(content.toReversed(), traces, 'the traces must be stored before the response')
     // `toCreatedAt` includes the whole millisecond that it shows.
     const { createdAt, traceId } = traces[4]
     const until = await get(`/traces?traceId=${traceId}&fromCreatedAt=${createdAt}&toCreatedAt=${createdAt}`)
@@ -269,7 +269,7 @@ suite('a rule on demand', () => {
 })
 
 suite('traces', () => {
-  test('traces are listed newest first, by every filter', async () => {
+  test('traces are listed newest first, and can be filtered by every field', async () => {
     const ruleId = await aRule({ expression: 'if (ctx.bad) throw new Error("no"); return 1' })
     const ran = [await execute(ruleId), await execute(ruleId, { bad: true })]
     const traces = (query: string) => get(`/traces?entityId=${ruleId}${query}`)

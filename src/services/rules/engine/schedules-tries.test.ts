@@ -1,4 +1,4 @@
-/** Schedules, test runs, replays and dead letters over the HTTP API. */
+/** Tests schedules, test runs, replays and dead letters over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -104,7 +104,7 @@ suite('a test run', () => {
     assert.deepEqual(JSON.parse(returnedValue), [14, endpoint.endpointId])
   })
 
-  test('a test run sends no requests but GET to the platform, and has no secrets', async () => {
+  test('a script in a test run can only send GET requests to the platform, and can read no secrets', async () => {
     const ruleId = await aRule()
     const answer = async (call: string) =>
       JSON.parse((await tryRule(ruleId, { expression: `return ctx.toolbox.httpClient.${call}` })).returnedValue)
@@ -115,7 +115,7 @@ suite('a test run', () => {
     assert.match(traces[0].reason, /secrets are available only/)
   })
 
-  test('a test run shows nothing of endpoints that its caller may not read', async () => {
+  test('a test run returns no data of endpoints that its caller may not read', async () => {
     const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     const relation = { type: 'contains', from: own.endpointId, to: hidden.endpointId }
     await expectStatus(204, 'PUT /epr/api/v1/relations/link', [relation])
@@ -138,7 +138,7 @@ suite('a test run', () => {
     await expectStatus(400, path, { traceId, endpointId }, reader)
   })
 
-  test('a test run with wrong fields is answered with 400, one of another tenant with 404', async () => {
+  test('a test run with wrong fields gets 400, and a test run of a rule of another tenant gets 404', async () => {
     const ruleId = await aRule()
     const path = `POST ${rulesRoot}/rules/${ruleId}/try`
     for (const [body, field] of [
@@ -155,7 +155,7 @@ suite('a test run', () => {
 })
 
 suite('a replay', () => {
-  test('a replay finds the recorded messages for which the rule would return something else', async () => {
+  test('a replay finds the recorded messages for which the changed expression returns a different value', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -216,7 +216,7 @@ suite('a replay', () => {
   test('a replay that is canceled has the state CANCELED and keeps its progress', async () => {
     const ruleId = await aRule()
     const path = `${rulesRoot}/rules/${ruleId}/replays`
-    // The replay belongs to a node that does not exist. No node changes it, so its state is certain.
+    // The test inserts a replay of a node that does not exist, so that no node changes the replay.
     const id = newId()
     const [fromTime, toTime] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')]
     await sql`insert into rules.replays ${sql({
@@ -311,7 +311,7 @@ suite('a dead letter', () => {
     await expectStatus(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
   })
 
-  test('a dead letter is an event for which a part of the platform fails again and again; a retry runs it when that part works again', async () => {
+  test('an event becomes a dead letter if the platform fails to process it repeatedly; a retry runs it after the fault is repaired', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',

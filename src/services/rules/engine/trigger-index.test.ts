@@ -1,4 +1,4 @@
-/** Compares the index of triggers with a plain scan, under random changes. */
+/** Makes random changes of triggers, and compares the results of the trigger index with a scan of all triggers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -63,7 +63,7 @@ const event: fc.Arbitrary<RuleEvent> = fc
           : { dataSamples: [] },
   }))
 
-/** Returns whether a trigger matches, from its definition alone. */
+/** Returns whether an event matches a trigger, by the definition of the trigger only. */
 function matches(one: TriggerDefinition, tenant: string, { type, endpoint, payload }: RuleEvent): boolean {
   const { applicationName, versionName, endpointId } = endpoint!
   const isSelected =
@@ -79,7 +79,7 @@ function matches(one: TriggerDefinition, tenant: string, { type, endpoint, paylo
   )
 }
 
-test('an event matches the same triggers as in a plain scan, whatever was changed before', () => {
+test('after any changes, the index finds the same triggers for an event as a scan of all triggers', () => {
   fc.assert(
     fc.property(
       fc.array(change, { maxLength: 60 }),
@@ -104,7 +104,7 @@ test('an event matches the same triggers as in a plain scan, whatever was change
             found.map(({ trigger, ruleIds }) => [trigger.id, ruleIds]).sort(),
             expected.map(({ trigger, rules }) => [trigger.id, rules]).sort(),
           )
-          // An event that matches is wanted, even if the version or the application is unknown to the publisher.
+          // `wants` must return true for a matching event, even if the publisher does not know the version or the application.
           const { versionName: _, ...withoutVersion } = one.endpoint!
           for (const origin of [one.endpoint!, withoutVersion, {}])
             if (found.length > 0) assert.ok(index.wants(one.type, { tenantId: tenant, ...origin }))

@@ -1,4 +1,4 @@
-/** Tests rules that triggers start: which events match, what scripts get, in which order they run, and that chains end. */
+/** Tests rules that triggers start: which events match, what scripts get, the order of runs, and the end of chains. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'
@@ -43,7 +43,7 @@ suite('samples', () => {
     assert.ok(ruleId)
   })
 
-  test('samples are run in order', async () => {
+  test('the rule runs of an endpoint have the order of its samples', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -90,7 +90,7 @@ suite('samples', () => {
     await other.traces(0)
   })
 
-  test('samples that a data-sample action makes loop only to the depth limit, in one chain', async () => {
+  test('if the samples of a data-sample action start the same rule again, the chain ends at the depth limit', async () => {
     const endpoint = await aProvisionedEndpoint()
     const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
     const action = await anAction('data-sample', { dataSampleExpression: 'return { again: 1 }' })
@@ -126,7 +126,7 @@ suite('points', () => {
 })
 
 suite('metadata', () => {
-  test('metadata starts rules whose trigger names a changed key, with texts', async () => {
+  test('a change of metadata starts rules whose trigger names a changed key, and scripts get the values as texts', async () => {
     const endpoint = await aProvisionedEndpoint()
     const script = 'return ctx.trigger.endpointMetadataUpdated'
     const all = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
@@ -164,7 +164,7 @@ suite('metadata', () => {
     const { ruleId, traces } = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
     const update = (n: number) => waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n } })
     await update(0)
-    // The writer of the rule is not a user of this realm yet, so it has no permissions.
+    // The writer of this rule is not a user of the realm, so the rule has no permissions.
     assert.match(returned(await traces(1))[0].error, /no permissions any more/)
     const rule = { name: 'again', expression: script }
     await expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}`, rule, writer)
@@ -247,14 +247,14 @@ suite('commands and alerts', () => {
     const actionId = await anAction('metadata-update', { metadataExpression: '{"seen":true}' })
     await linkAction(rule.ruleId, 'metadata-update', [actionId])
     await (await send(endpoint, { t: 1 })).end()
-    // A trigger without metadata has an empty object.
+    // A trigger without metadata has an empty object as metadata.
     assert.deepEqual(returned(await rule.traces(1)), [{}])
     const { metadata } = (await at.get(`/traces?entityId=${actionId}`)).content[0]
     assert.deepEqual([metadata.triggerId, metadata.triggerType], [rule.triggerId, 'ENDPOINT_DATA_SAMPLES_RECEIVED'])
   })
 })
 
-test('counters of events add up', async () => {
+test('the counters of events add up to the number of received events', async () => {
   const text = await waypost.kit.metrics.text()
   const metric = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
   const ended = ['done', 'failed', 'dead'].map((outcome) =>

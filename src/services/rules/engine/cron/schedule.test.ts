@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSchedule } from './schedule.ts'
 
-test('items come due in the order of their times, each once', () => {
+test('items become due in the order of their times, and each item once', () => {
   const schedule = createSchedule<string>()
   for (const time of [30, 10, 20]) schedule.set(`id ${time}`, `item ${time}`, time)
   schedule.set('never', 'never', undefined)
@@ -13,7 +13,7 @@ test('items come due in the order of their times, each once', () => {
   assert.equal(schedule.get('id 10'), 'item 10')
 })
 
-test('an item that was replaced or deleted does not come due at its former time', () => {
+test('an item that was replaced or deleted does not become due at its former time', () => {
   const schedule = createSchedule<string>()
   schedule.set('a', 'old', 10)
   schedule.set('a', 'new', 20)
@@ -23,7 +23,7 @@ test('an item that was replaced or deleted does not come due at its former time'
   assert.equal(schedule.takeDue(30), undefined)
 })
 
-test('an item that is replaced again and again leaves few outdated entries, although its time comes only in years', () => {
+test('many replacements of an item leave few outdated entries, even if the times of these entries are years ahead', () => {
   const schedule = createSchedule<number>()
   const inYears = 10 ** 12
   schedule.set('kept', -1, inYears - 1)

@@ -12,7 +12,7 @@ import { createProcessor, type ProcessDeps } from './process.ts'
 import type { StoredRow } from './recorder.ts'
 import type { RuleEvent } from './rule-event.ts'
 
-test('an event that nodes have started and not ended five times becomes a dead letter; takeovers alone do not count', async () => {
+test('an event that five nodes have started and not ended becomes a dead letter; a takeover without a start does not count', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const event: RuleEvent = {
     type: 'cron',
@@ -46,7 +46,7 @@ test('an event that nodes have started and not ended five times becomes a dead l
   } as unknown as ProcessDeps)
   const [id] = await insertEvents(db.sql, 'node-0', [{ tenantId: 'acme', buckets: [], content: '[]' }])
   for (let n = 0; n < 8; n++) assert.deepEqual(await takeOver(db.sql, `node-${n}`, `node-${n + 1}`), ['acme'])
-  // A row that is started again is another object, as on another node.
+  // Each start gets a new object for the same row, as on another node.
   const start = () => {
     const row: StoredRow = { id: id!, tenantId: 'acme', events: [event, event], bytes: 1, isTakenOver: true }
     return Promise.all(row.events.map((one) => processor.run(row, one)))

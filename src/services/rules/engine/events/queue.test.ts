@@ -1,4 +1,4 @@
-/** Tests the limits of waiting events, in memory and in the database, and the order of events that wait for other nodes. */
+/** Tests the limits of waiting events in memory and in the database, and the order of events that wait for events at other nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../../test/harness/eventually.ts'
@@ -11,7 +11,7 @@ import { createQueue } from './queue.ts'
 import type { StoredRow } from './recorder.ts'
 import { bucketOf, type RuleEvent } from './rule-event.ts'
 
-test('events beyond the limit fail, those below it run, also if they did not fit into memory', async () => {
+test('events above the limit fail; events below the limit run, even if they do not fit into memory', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const log = await createLog({ level: 'error', format: 'json' })
   const blocker = Promise.withResolvers<void>()
@@ -48,7 +48,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   const ids: number[] = []
   for (let n = 0; n < 15; n++) ids.push(await add())
   await eventually(() => assert.deepEqual(rejected, ids.slice(10)))
-  assert.ok(queue.size < 10, 'only some events must be in memory')
+  assert.ok(queue.size < 10, 'only a part of the events may be in memory')
   blocker.resolve()
   await eventually(() => assert.deepEqual(ran, ids.slice(0, 10)))
   ids.push(await add())
@@ -57,7 +57,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   await db.close()
 })
 
-test('events that wait for another node are checked together, and run in order', async () => {
+test('events that wait for another node are checked with one statement, and run in order', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const log = await createLog({ level: 'error', format: 'json' })
   const ran: number[] = []
@@ -105,7 +105,7 @@ test('events that wait for another node are checked together, and run in order',
   const own = await store('one', [...Array.from({ length: 200 }, () => 'moved'), 'stayed'])
   queue.add(own)
   await eventually(() => assert.ok(statements > 3))
-  assert.deepEqual(ran, [own.at(-1)!.id], 'only the endpoint without events at another node runs')
+  assert.deepEqual(ran, [own.at(-1)!.id], 'only the event of the endpoint without events at another node may run')
   assert.ok(statements < own.length, `${statements} statements for ${own.length} events`)
   await deleteEvents(db.sql, [elsewhere!.id])
   await eventually(() => assert.equal(ran.length, own.length))
@@ -117,7 +117,7 @@ test('events that wait for another node are checked together, and run in order',
   await db.close()
 })
 
-test('rows that are committed while a read is running are read afterwards', async () => {
+test('rows that are committed during a read are read by the next read', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const log = await createLog({ level: 'error', format: 'json' })
   const ran: number[] = []

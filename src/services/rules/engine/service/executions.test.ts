@@ -1,4 +1,4 @@
-/** Evaluations while the sandbox is busy. */
+/** Tests evaluations while the sandbox is busy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aTenantAdmin } from '../../../../../test/harness/builders.ts'
