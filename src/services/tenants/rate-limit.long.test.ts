@@ -32,14 +32,14 @@ async function limitDefault(requestsPerSecond: number) {
   await eventually(() => assert.equal(waypost.kit.tenantLimits.get('default').requestsPerSecond, requestsPerSecond))
 }
 
-test('a tenant above the rate of its package gets 429 with Retry-After, for all of its credentials; others and health do not', async () => {
+test('a tenant above the rate of its package gets 429 with Retry-After for all of its credentials; other tenants and the health check do not', async () => {
   await limitDefault(20)
   const key = await ask('POST /iam/api/v1/api-keys', { name: 'second' })
   assert.equal(key.status, 201, key.text)
   const second = client(baseUrl, { 'x-identity-api-key': key.body.key })
   const answers = await Promise.all(Array.from({ length: 150 }, (_, n) => (n % 2 ? ask : second)(`GET ${path}`)))
   const refused = answers.filter(({ status }) => status === 429)
-  assert.ok(refused.length >= 60, `${refused.length} of 150 were refused`)
+  assert.ok(refused.length >= 60, `at least 60 of 150 requests must get 429, and ${refused.length} did`)
   assert.ok(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1))
   assert.ok(refused.every(({ body }) => /Too many requests/.test(body.message)))
   assert.ok(answers.filter((_, n) => n % 2 === 0).some(({ status }) => status === 429))
@@ -49,7 +49,7 @@ test('a tenant above the rate of its package gets 429 with Retry-After, for all 
   await eventually(async () => assert.equal((await ask(`GET ${path}`)).status, 200))
 })
 
-test('of a flood of requests of one tenant only its rate is served, and another tenant is served in time', async () => {
+test('while one tenant sends a flood, only requests within its rate are served, and requests of another tenant are served in time', async () => {
   await limitDefault(50)
   const p90Of = async () => {
     const times: number[] = []

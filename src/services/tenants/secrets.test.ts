@@ -12,7 +12,7 @@ import tenants from './index.ts'
 
 const root = '/tenant-manager/api/v2'
 
-describe("a backend client's secret is shown only to callers with all permissions of the client", () => {
+describe('the secret of a backend client is returned only to callers with all permissions of the client', () => {
   let waypost: TestPlatform
   let admin: Ask
   let caller: Ask
@@ -59,7 +59,7 @@ describe("a backend client's secret is shown only to callers with all permission
     assert.equal(shown.headers['cache-control'], 'no-store')
   })
 
-  test("a tenant's administrator and service account see the client secret, an API key with fewer scopes does not", async () => {
+  test('an administrator and the service account of a tenant see the client secret, and an API key with fewer scopes does not', async () => {
     const adminId = await addUser('default', 'ada', ['tenant-admin'])
     await addUser('default', 'eve', ['application-admin'])
     const credentials = await credentialsOf('default')
@@ -113,7 +113,7 @@ describe("a backend client's secret is shown only to callers with all permission
     }
   })
 
-  test('responses with a generated password must not be cached either', async () => {
+  test('responses with a generated password also forbid caching', async () => {
     const created = await admin(`POST ${root}/tenants`, aCreation())
     assert.equal(created.headers['cache-control'], 'no-store')
     const person = { email: 'b@x.example', username: 'bob', first_name: 'B', last_name: 'B' }

@@ -47,7 +47,7 @@ test('the last administrator cannot be deleted, except with the tenant', async (
   assert.equal((await admin(`DELETE ${root}/tenants/${created.id}`)).status, 204)
 })
 
-test('usernames and e-mail addresses are one name space, also for users who are created at the same time', async () => {
+test('a username cannot equal the e-mail address of another user, even if both users are created at the same time', async () => {
   const waypost = await openTestPlatform({ services: [identity, tenants] })
   const admin = waypost.as(aPlatformAdmin())
   const created = (await admin(`POST ${root}/tenants`, aCreation({ tenant_id: 'acme' }))).body
@@ -59,7 +59,7 @@ test('usernames and e-mail addresses are one name space, also for users who are 
     owner(`POST ${root}/users`, { username, email, first_name: 'A', last_name: 'B' })
   const createInIam = (username: string, email: string) => owner('POST /iam/api/v1/users', { username, email })
   const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
-  // There are twenty users with one e-mail address, then pairs in which the username of one user is the address of the other.
+  // The test first creates twenty users with the same e-mail address, then pairs in which one username is the address of the other user.
   const shared = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? create : createInIam)(`shared-${n}`, n % 4 ? 'One@example.org' : 'one@example.org'),

@@ -41,7 +41,7 @@ describe('tenant manager v1', () => {
     })
     assert.match(created, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     const available = await waitForStatus(tenantId, 'AVAILABLE')
-    assert.equal(available.client_backend_secret, secret, 'the secret in the response must be that of the built realm')
+    assert.equal(available.client_backend_secret, secret, 'the secret in the response must be the secret of the built realm')
     const realm = await realmOf(tenantId)
     assert.equal(realm.status, 'AVAILABLE')
     assert.deepEqual(realm.users, [])
@@ -132,7 +132,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual(user?.roles, ['tenant-admin'])
   })
 
-  test('every missing or invalid field is named with its messages', async () => {
+  test('the error names every missing or invalid field with its messages', async () => {
     const { admin } = fixture
     const empty = await admin('POST /api/v1/tenants', {})
     assert.equal(empty.status, 400)
@@ -167,7 +167,7 @@ describe('tenant manager v1', () => {
     }
   })
 
-  test('a taken realm_name is answered with a 400 for the field, also after the tenant was deleted', async () => {
+  test('a realm_name that is already used gets 400 with the name of the field, even after the tenant was deleted', async () => {
     const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -238,7 +238,7 @@ describe('tenant manager v1', () => {
     assert.match(inUse.body.detail, new RegExp(tenantId))
   })
 
-  test('a version that the tenant has already does not rebuild the realm', async () => {
+  test('a version that the tenant already has does not rebuild the realm', async () => {
     const { admin, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
@@ -256,7 +256,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual(statuses, [])
   })
 
-  test('fields that the realm does not depend on change at once', async () => {
+  test('a change of fields that are not part of the realm takes effect immediately', async () => {
     const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
@@ -320,7 +320,7 @@ describe('tenant manager v1', () => {
     assert.equal((await change(1)).body.status, 'SUSPENDED')
   })
 
-  test('a deleted tenant is answered with 404, its deletion is published, and it is listed only with the filter DELETED', async () => {
+  test('a deleted tenant gets 404, its deletion is published, and lists contain it only with the filter DELETED', async () => {
     const { admin, hasRealm, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -359,7 +359,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual((await map(policy.body.id, 'nobody')).body.tenant_id, ['nobody does not exist'])
   })
 
-  test('a caller without the scope on the platform gets 403, without a token 401', async () => {
+  test('a caller without the scope on the platform gets 403, and a caller without a token gets 401', async () => {
     const { waypost } = fixture
     const tenantAdmin = waypost.as(aTenantAdmin('acme'))
     const reader = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))

@@ -28,7 +28,7 @@ describe('tenant manager v2', () => {
   const callerOf = (tenantId: string, ...scopes: string[]) =>
     fixture.waypost.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
-  test('a registration needs only a name and an administrator, and the tenant is polled at its Location', async () => {
+  test('a registration needs only a name and an administrator, and the Location shows when the tenant is available', async () => {
     const { admin, realm, loginStatus } = fixture
     const answer = await create()
     const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
@@ -74,14 +74,14 @@ describe('tenant manager v2', () => {
     assert.equal(await loginStatus(tenantId, 'ada', password), 200)
   })
 
-  test('a given password is used and never shown', async () => {
+  test('a password in the request is used and never returned', async () => {
     const { loginStatus } = fixture
     const body = await createAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
     assert.equal(body.admin.password, undefined)
     assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
-  test('a taken tenant_id is answered with 409, an invalid field with 400 and its name', async () => {
+  test('a tenant_id that is already used gets 409, and an invalid field gets 400 with its name', async () => {
     const { admin } = fixture
     const tenant_id = aTenantId()
     await create({ tenant_id })
@@ -153,7 +153,7 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'AVAILABLE' })).body.status, 'AVAILABLE')
   })
 
-  test('name, theme and status of a tenant are changed, and it is deleted', async () => {
+  test('name, theme and status of a tenant are changed, and the tenant is deleted', async () => {
     const { admin, realm } = fixture
     const { id, tenant_id: tenantId } = await createAvailable()
     const changed = await admin(`PUT ${root}/tenants/${id}`, {

@@ -46,7 +46,7 @@ test('a sample whose new series exceeds the limit of the application is rejected
   }
   const answer = await post('/json', JSON.stringify({ c: 1, d: 1 }))
   assert.deepEqual([answer.status, await answer.json()], [400, error])
-  // Known series are still accepted. An MQTT 5 client gets the rejection as the reason code of the acknowledgement.
+  // Samples of known series are accepted. An MQTT 5 client gets the rejection as the reason code of the acknowledgement.
   const modern = await device({ protocolVersion: 5 })
   await assert.rejects(modern.publish(`${topic}/json`, { c: 1, d: 1 }), { code: 0x99 })
   await modern.publish(`${topic}/json/3`, { timestamp: 4, b: 4 })
@@ -87,7 +87,7 @@ test('every acknowledged sample without a timestamp becomes a point, with concur
   }
   const series = ['a', 'b', 'c'].map((name) => `auto~${name}`)
   const span = `fromDate=now-1h&toDate=${new Date(Date.now() + 60_000).toISOString()}`
-  // biome-ignore lint/suspicious/noExplicitAny: points of any series
+  // biome-ignore lint/suspicious/noExplicitAny: the test reads points of any series
   const parts: any[] = await read(`data?timeSeriesName=${series.join()}&endpointId=${endpointId}&${span}`)
   const points = series.map((name) => parts.flatMap((part) => part[endpointId]?.[name] ?? []))
   assert.deepEqual(

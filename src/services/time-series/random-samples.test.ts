@@ -38,7 +38,7 @@ function pointsBetweenTimes(
   return Object.fromEntries(all.filter(([, fields]) => Object.keys(fields).length > 0))
 }
 
-test('random samples in random order: the last write wins, before and after packing', async () => {
+test('for random samples in random order, each time has its last written value, before and after packing', async () => {
   const random = seededInteger(20261115)
   const configuration = { 'time-series': { names: { s: { values } } } }
   const first = await unregisteredEndpoint(configuration)

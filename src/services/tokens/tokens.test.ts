@@ -40,7 +40,7 @@ suite('provisioning a token', () => {
     assert.equal(new Set(provisioned.map(({ token }) => token)).size, 5)
   })
 
-  test('provisioning a token rejects a token that another endpoint of the application has, but not one that another application has', async () => {
+  test('provisioning a token rejects a token of another endpoint of the application, and accepts a token of another application', async () => {
     const { app } = await anApplication()
     const otherApplication = await anApplication()
     const { token } = await anEndpoint(app)
@@ -52,7 +52,7 @@ suite('provisioning a token', () => {
     await provision(foreign.endpointId, { applicationName: otherApplication.app, token })
   })
 
-  test('an application that is unknown or not the one of the endpoint is answered with 400', async () => {
+  test('an unknown application, or an application to which the endpoint does not belong, gets 400', async () => {
     const { app } = await anApplication()
     const otherApplication = await anApplication()
     const { endpointId } = await anEndpoint(app)
@@ -114,7 +114,7 @@ suite('provisioning a token', () => {
 })
 
 suite('reading and listing', () => {
-  test('a list contains everything but the token, the newest first', async () => {
+  test('a list contains all fields except the text of the token, the newest token first', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app)
     await aTokenWithStatus('Suspended', { endpointId, app, version })
@@ -179,7 +179,7 @@ suite('reading and listing', () => {
     }
   })
 
-  test('a current ETag returns 304 until something changes', async () => {
+  test('a read with the current ETag gets 304 until the token changes', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { url, token } = await aTokenWithStatus('Inactive', { endpointId, app, version })
@@ -254,7 +254,7 @@ suite('the status of a token', () => {
 })
 
 suite('deleting a token', () => {
-  test('the token is deleted, an event is published, and it can be provisioned again', async () => {
+  test('a token is deleted, an event is published, and the same token can be provisioned again', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { url, token, endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
@@ -300,11 +300,11 @@ suite('permissions', () => {
       const rest = scope === 'endpoint:read' ? 'endpoint:update' : 'endpoint:read'
       const outsiders = {
         'another tenant': other,
-        'nothing at all': waypost.as(aCaller()),
+        'no permission': waypost.as(aCaller()),
         'the other scope': waypost.as(aCaller({ on: { 'tenant-system': [rest, 'application:read'] } })),
         'another application': waypost.as(aCaller({ on: { 'application-other': [scope] } })),
         'another endpoint': waypost.as(aCaller({ on: { 'endpoint-other': [scope] } })),
-        'the same names elsewhere': waypost.as(
+        'the same names in another tenant': waypost.as(
           aCaller({ tenantId: 'other', on: { [`endpoint-${endpointId}`]: [scope], [`application-${app}`]: [scope] } }),
         ),
       }

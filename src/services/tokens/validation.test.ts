@@ -22,7 +22,7 @@ const anEndpointWithToken = async () => {
 const changes = () => publishedEvents.filter(({ event }) => event === 'tokens.token.status-changed')
 
 suite('validating a token', () => {
-  test('validating a token accepts every token that can be provisioned, also with characters of two UTF-16 units', async () => {
+  test('validating a token accepts every token that can be provisioned, even with characters of two UTF-16 units', async () => {
     const { app, version, endpointId } = await anEndpointWithToken()
     for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
       const created = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
@@ -149,7 +149,7 @@ suite('changes invalidate caches', () => {
   const methodByChange = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
 
   for (const [what, method] of Object.entries(methodByChange))
-    test(`the change to ${what} takes effect at once on this node, within a second on another`, async () => {
+    test(`the change to ${what} takes effect immediately on this node, and within a second on another node`, async () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }
@@ -194,7 +194,7 @@ suite('changes invalidate caches', () => {
   test('a reset clears the cache, and new tokens are still found afterwards', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await otherNode.api.validate({ token, versionName: version }))
-    // The rows change without an event, and only a reset is signalled. A restore has the same effect.
+    // The test changes the rows without an event and only signals a reset, as a restore does.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
     assert.ok(await otherNode.api.validate({ token, versionName: version }))
     await resetAllNodes(db.sql)
@@ -224,7 +224,7 @@ suite('functions for the register', () => {
     assert.deepEqual(statuses.sort(), [200, ...Array(19).fill(404)])
   })
 
-  test('a batch in one transaction continues after a token that is taken', async () => {
+  test('a batch in one transaction continues after a token that already exists', async () => {
     const { app, version } = await anApplication()
     await provision(app, 'first')
     const outcomes = await db.tx((sql) =>
@@ -272,7 +272,7 @@ suite('functions for the register', () => {
   })
 })
 
-test('deleting a tenant deletes its endpoints and tokens, and no others', async () => {
+test('deleting a tenant deletes only its own endpoints and tokens', async () => {
   const { version, token } = await anEndpointWithToken()
   const { app } = await anApplication()
   const { endpointId } = await anEndpoint(app, { tenantId: 'doomed' })

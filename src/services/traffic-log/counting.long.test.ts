@@ -6,7 +6,7 @@ import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { partsOf } from './search/totals.ts'
 
 suite('the parts of a time span', () => {
-  test('the parts of a time span cover it without gap and overlap, in whole hours, whole five minutes and the rest', () => {
+  test('a time span is split into whole hours, whole five minutes and the rest, without gaps and overlaps', () => {
     const number = fc.integer({ min: 0, max: 40 * 3_600_000_000 })
     fc.assert(
       fc.property(number, number, (from, length) => {
@@ -26,7 +26,7 @@ suite('the parts of a time span', () => {
 })
 
 suite('pages and totals', () => {
-  test('pages and totals are the same from the counts as from the records', async () => {
+  test('pages and totals that are computed from counts equal the pages and totals of the records', async () => {
     const { waypost, record, pack, stored } = await openTrafficLog()
     const hoursAgo = Date.now() - 6 * 3_600_000
     let seed = 7
@@ -45,7 +45,7 @@ suite('pages and totals', () => {
       }))
     await record(randomRecords(4000, 21_000_000))
     await pack()
-    await record(randomRecords(500, 20_400_000)) // These records are late, so their blocks overlap others.
+    await record(randomRecords(500, 20_400_000)) // These records are late, so their blocks overlap other blocks.
     await pack()
     await record(randomRecords(500, 20_800_000)) // These records are not packed.
     const all = (await stored('default'))

@@ -34,7 +34,7 @@ const aResponse = (
 const unknown = { status: 404 }
 
 suite('the outcome of a request', () => {
-  test('the outcome of a request is that of the last response with this request id', async () => {
+  test('the outcome of a request is the outcome of the last response with its request id', async () => {
     const reason = Buffer.from('{"statusCode":400,"reasonPhrase":"Not JSON"}')
     await record([
       aResponse(7, 200),
@@ -53,7 +53,7 @@ suite('the outcome of a request', () => {
     assert.equal((await ask('/dcx', 7))?.always, true)
   })
 
-  test('the outcome of a request is found directly after the response, although its record is not written yet', async () => {
+  test('the outcome of a request is found immediately after the response, before its record is written', async () => {
     await record([aResponse(69, 200)])
     const written = log.record(aRecord(aResponse(70, 200)))
     assert.deepEqual((await ask('/dcx', 70))?.payload, { requestId: 70, statusCode: 200, reasonPhrase: 'Ok' })

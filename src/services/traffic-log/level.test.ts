@@ -98,7 +98,7 @@ suite('the level of an application', () => {
     ])
   })
 
-  test('the level off keeps nothing', async () => {
+  test('the level off keeps no messages', async () => {
     assert.deepEqual(await found('off-v1'), [])
   })
 
@@ -111,13 +111,13 @@ suite('the level of an application', () => {
     assert.equal((await found('mixed-v1')).length, 4)
   })
 
-  test('the level of an application must be one of the four', async () => {
+  test('the level of an application must be all, headers, errors or off', async () => {
     const answer = await configure('all', { level: 'most' })
     assert.equal(answer.status, 400)
     assert.match(answer.text, /level/)
   })
 
-  test('messages that wait for their response at level errors are limited in number', async () => {
+  test('at the level errors, the number of messages that wait for their response is limited', async () => {
     const version = { applicationName: 'errors', versionName: 'errors-v1' }
     const recordResponse = (correlationId: string) =>
       log.record(aRecord({ ...version, correlationId, direction: 'OUTBOUND', additionalMetadata: { statusCode: 500 } }))

@@ -141,7 +141,7 @@ suite('visibility of records', () => {
     assert.deepEqual(await seen({}), [])
     assert.deepEqual(await seen({ 'tenant-system': ['endpoint:update'] }), [])
   })
-  test('a caller sees records with the scope on a tenant, on applications, on endpoints, or on some of each', async () => {
+  test('a caller with the scope on the tenant, on applications or on endpoints sees exactly their records', async () => {
     assert.deepEqual(await seen({ 'tenant-system': read }), ['d', 'd', 'c', 'b', 'a'])
     assert.deepEqual(await seen({ 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read }), ['c', 'a'])
@@ -149,7 +149,7 @@ suite('visibility of records', () => {
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-other': read }, 'payload=hot'), ['a'])
   })
-  test('requested endpoints without permission match nothing', async () => {
+  test('a query for endpoints that the caller may not read finds no records', async () => {
     assert.deepEqual(await seen({ 'endpoint-one': read }, 'endpointIds=one,two,three'), ['c', 'a'])
     assert.deepEqual(await seen({ 'application-other': read, 'endpoint-two': read }, 'endpointIds=one,two,three'), [
       'd',

@@ -37,7 +37,7 @@ test('a record can be read when its promise resolves', async () => {
   assert.deepEqual(metadataOf(row), { transport: 'mqtt' })
 })
 
-test('of ten thousand records at once, none is lost and the first 900 keep their order', async () => {
+test('of ten thousand concurrent records, no record is lost and the first 900 records keep their order', async () => {
   const createdAt = new Date()
   await record(Array.from({ length: 10_000 }, (_, n) => ({ tenantId: 'many', correlationId: String(n), createdAt })))
   const rows = await stored('many')

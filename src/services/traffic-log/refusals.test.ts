@@ -11,7 +11,7 @@ const url = `GET ${root}/refusals`
 const refusal = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
 
 suite('refusals', () => {
-  test('refusals of the same kind within a second are one row with a count and all known fields', async () => {
+  test('refusals of the same kind within a second are stored as one row with a count and all known fields', async () => {
     const details = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
     for (let n = 0; n < 1000; n++) log.recordRefusal({ ...refusal, ...details, tenantId: 'default' })
     log.recordRefusal({ ...refusal, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
@@ -50,7 +50,7 @@ suite('refusals', () => {
     )
   })
 
-  test('refusals are visible only with the scope, and only those of the tenant of the caller', async () => {
+  test('a caller with the scope sees only refusals of its own tenant', async () => {
     assert.equal((await waypost.as(undefined)(url)).status, 401)
     assert.equal((await waypost.as(aCaller())(url)).status, 403)
     assert.equal((await waypost.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
@@ -96,7 +96,7 @@ suite('a flood of refusals', () => {
   const refusalsWrittenBy = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
     createRefusals({ now: () => new Date(), log: await silentLog, write })
 
-  test('a flood of refusals takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
+  test('a flood of refusals takes a bounded number of rows, loses no count, and does not displace refusals of other tenants', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await refusalsWrittenBy(async (given) => void rows.push(...given))
     for (let n = 0; n < 100_000; n++)
@@ -140,7 +140,7 @@ suite('a flood of refusals', () => {
     )
   })
 
-  test('after the stop, refusals are ignored, nothing is retried and no timer is left', async (context) => {
+  test('after the stop, new refusals are ignored, no write is retried and no timer is left', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     let writes = 0
     const refusals = await refusalsWrittenBy(async () => {

@@ -51,13 +51,13 @@ suite('retention', () => {
       await run('partitions')
       assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
     })
-    // The next day begins ten seconds later, before the task has run.
+    // The clock moves to the next day, on which the task has not run yet.
     time += 6 * dayMs
     await record([{ correlationId: 'late', createdAt: new Date(time) }])
     assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')
   })
 
-  test('a partition that is being read is dropped at the next run, and writers do not wait', async () => {
+  test('a partition that a query reads is dropped at the next run, and writers do not wait', async () => {
     let time = Date.UTC(2031, 0, 10)
     const { waypost, run, record } = await openTrafficLog({ now: () => new Date(time) })
     const { sql } = waypost.kit.db
@@ -75,13 +75,13 @@ suite('retention', () => {
   })
 })
 
-/** The traffic log of the following tests. Each of them uses its own tenants. */
+/** The traffic log of the following tests. Each test uses its own tenants. */
 const { waypost, record, log, pack, stored } = await openTrafficLog()
 const { db, now } = waypost.kit
 const { sql } = db
 
 suite('a deleted tenant', () => {
-  test('a deleted tenant loses all of its records up to the deletion; other records stay', async () => {
+  test('when a tenant is deleted, its records up to the deletion are deleted, and all other records are kept', async () => {
     const old = new Date(Date.now() - 3_600_000)
     const some = Array.from({ length: 25_000 }, () => ({ tenantId: 'doomed', createdAt: old }))
     await record([...some, { tenantId: 'default', createdAt: old }])

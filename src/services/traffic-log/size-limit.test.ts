@@ -5,7 +5,7 @@ import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 const hourMs = 3_600_000
 const hour = (ago: number) => new Date((Math.floor(Date.now() / hourMs) - ago) * hourMs + 1000)
 
-test('beyond the limit in bytes, the oldest hours of all tenants are deleted', async () => {
+test('when the traffic log exceeds its limit in bytes, the oldest hours of all tenants are deleted', async () => {
   const { waypost, record, pack, run, admin } = await openTrafficLog({
     environment: { WAYPOST_TRAFFIC_LOG_BYTES: '4000' },
   })
@@ -35,7 +35,7 @@ test('beyond the limit in bytes, the oldest hours of all tenants are deleted', a
   assert.match(metrics, new RegExp(`waypost_traffic_log_stored_bytes ${bytes}`))
 })
 
-test('without a limit nothing is deleted', async () => {
+test('without a limit, no records are deleted', async () => {
   const { record, pack, run, admin } = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_BYTES: '0' } })
   await record([{ createdAt: hour(3) }])
   await pack()

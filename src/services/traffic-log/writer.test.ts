@@ -22,7 +22,7 @@ const aWriter = (options: Partial<WriterOptions> & Pick<WriterOptions, 'write'>)
   })
 
 suite('group commit', () => {
-  test('an idle log writes immediately; records added meanwhile share the next write', async () => {
+  test('an idle log writes immediately, and records that are added during a write share the next write', async () => {
     const sizes: number[] = []
     const writer = aWriter({
       async write(rows) {
@@ -103,7 +103,7 @@ suite('group commit', () => {
     await assert.rejects(writer.add(aRecord()), { status: 503 })
   })
 
-  test('a record that can never be written is rejected immediately, and the next one is written', async () => {
+  test('a record that can never be written is rejected immediately, and the next record is written', async () => {
     let bad = true
     const writer = aWriter({
       isTemporary: () => false,

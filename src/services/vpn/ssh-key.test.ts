@@ -38,7 +38,7 @@ for (const [name, text] of Object.entries({
   options: `command="sh" ${ed25519}`,
   'rsa of 1024 bits': rsa(1024),
   dsa: key('ssh-dss', Buffer.alloc(20)),
-  'a type that its bytes contradict': ed25519.replace('ssh-ed25519 ', 'ssh-rsa '),
+  'a type that differs from the type in its bytes': ed25519.replace('ssh-ed25519 ', 'ssh-rsa '),
   'a short key': key('ssh-ed25519', Buffer.alloc(31)),
   'a further field': key('ssh-ed25519', Buffer.alloc(32), 'x'),
   'the wrong curve': key('ecdsa-sha2-nistp256', 'nistp384', point(97)),
@@ -48,6 +48,6 @@ for (const [name, text] of Object.entries({
   'a line end': `${ed25519}\n`,
   'a carriage return in the comment': `${ed25519} a\rb`,
   'a line separator in the comment': `${ed25519} a\u2028b`,
-  'base64 with rubbish': `${ed25519.slice(0, -1)}!`,
+  'base64 with an invalid character': `${ed25519.slice(0, -1)}!`,
 }))
   test(`the VPN rejects ${name}`, () => assert.ok(sshKeyProblem(text)))

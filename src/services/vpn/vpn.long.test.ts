@@ -187,7 +187,7 @@ suite('the creator of a client', () => {
 })
 
 suite('profiles', () => {
-  test('a profile is complete, always the same, and contains nothing that a user has entered', async () => {
+  test('a profile is complete, the same for each download, and contains no text that a user has entered', async () => {
     const secret = { description: 'remote evil.example 1', username: 'mallory', sshKey: `${ed25519} up-script` }
     const client = await aClient({ name: 'pump-8', protocol: 'tcp', ...secret })
     const answer = await admin(`GET ${root}/${client.id}/config`)
@@ -255,7 +255,7 @@ suite('revocation', () => {
     const { endpointId } = await anEndpoint(version)
     const client = await aClient({ endpointId })
     assert.deepEqual([client.endpointId, client.application], [endpointId, app])
-    // The clock of the node that created the client may be ahead.
+    // The test moves the creation time, because the clock of the node that created the client may be ahead.
     await sql`update vpn.clients set created = created + interval '1 hour' where id = ${client.id}`
     assert.equal((await admin(`GET ${root}?endpointId=${endpointId}`)).body.count, 1)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
@@ -265,7 +265,7 @@ suite('revocation', () => {
     })
   })
 
-  test('an endpoint of another tenant, or one that the caller may not read, is unknown', async () => {
+  test('an endpoint of another tenant, or an endpoint that the caller may not read, gets the error for an unknown endpoint', async () => {
     const { version } = await anApplication(['v1'], other)
     const theirs = await anEndpoint(version, other)
     const { version: own } = await anApplication()
@@ -279,7 +279,7 @@ suite('revocation', () => {
 })
 
 suite('addresses', () => {
-  test('two nodes never assign an address twice, assign the address that was free for the longest time, and answer 409 if none is free', async () => {
+  test('two nodes never assign an address twice, assign the address that was free for the longest time, and return 409 if no address is free', async () => {
     const second = await openTestPlatform({ services: all, environment, connection: waypost.connection })
     await addRealms(waypost, 'crowded')
     const tenant = aTenantAdmin('crowded')
@@ -305,7 +305,7 @@ suite('addresses', () => {
     await second.close()
   })
 
-  test('a tenant gets 409 if no range is left, and the range of a deleted tenant is not given again for some time', async () => {
+  test('a tenant gets 409 if no address range is free, and the range of a deleted tenant is not assigned again for some time', async () => {
     const small = await openTestPlatform({
       services: all,
       environment: { ...environment, WAYPOST_VPN_NETWORK: '10.0.16.0/20' },

@@ -16,7 +16,7 @@ const countsOf = async (endpointNo: number) => {
   return { ...row }
 }
 
-/** Advances the clock past the time for which other nodes may still use the old number. */
+/** Advances the clock past the time for which other nodes may use the number of a deleted endpoint, then deletes its data. */
 async function sweep() {
   clockAheadMs += 60_000
   await service.packer.round()
@@ -67,7 +67,7 @@ suite('deletion', () => {
     assert.deepEqual(await points(old.endpointId), remaining)
   })
 
-  test('the points of an endpoint that is registered again belong to its new application, not to the former one', async () => {
+  test('the points of an endpoint that is registered again belong to its new application, not to its former application', async () => {
     const former = await registerEndpoint(await unregisteredEndpoint())
     await collect(former, [{ timestamp: 1, a: 1 }])
     await waypost.kit.bus.stop()
@@ -88,7 +88,7 @@ suite('deletion', () => {
     assert.equal(await last(former), undefined)
   })
 
-  test('deletion of an application deletes its series, and a new one of the same name starts empty', async () => {
+  test('deletion of an application deletes its series, and a new application with the same name has no series', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -104,7 +104,7 @@ suite('deletion', () => {
     assert.deepEqual(await points('anew'), { 'auto~b/value': [[5, 1]] })
   })
 
-  test('deletion of a tenant deletes all of its data, and nothing of others', async () => {
+  test('deletion of a tenant deletes all of its data, and no data of other tenants', async () => {
     const endpoint = await unregisteredEndpoint()
     const deletedTenantEndpoint = {
       ...endpoint,

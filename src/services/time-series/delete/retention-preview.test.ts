@@ -68,7 +68,7 @@ test('a preview requires permission to read the configuration', async () => {
   assert.equal((await waypost.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
 })
 
-test('an invalid retention is rejected with its path, proposed or configured', async () => {
+test('an invalid retention is rejected with the path of the error, in a preview and in the configuration', async () => {
   const { applicationName, versionName } = await unregisteredEndpoint()
   const invalidRequests: [object, RegExp][] = [
     [{ days: 0 }, /days: /],

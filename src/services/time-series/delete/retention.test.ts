@@ -6,14 +6,14 @@ import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
 const { service, unregisteredEndpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
-// The first round of a node enforces the retention. It runs here, so that later calls come from the tests only.
+// A node enforces the retention at its first round. This round runs before the tests, so that later rounds run only when a test calls them.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs
 const daysAgo = (days: number) => today - days * dayMs
 const run = () => retention().run(() => {})
 
 suite('retention', () => {
-  test('retention deletes whole days by series, as previewed', async () => {
+  test('retention deletes whole days of each series, and deletes exactly what the preview counts', async () => {
     const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await configure(endpoint.applicationName, {})
     await collect(
@@ -47,7 +47,7 @@ suite('retention', () => {
     assert.equal((await service.api.previewRetention(endpoint)).points, 0)
   })
 
-  test('retention keeps all points of other applications, and drops a month only if no application keeps it', async () => {
+  test('retention keeps all points of other applications, and drops the partition of a month only if no application keeps its points', async () => {
     const keeps = await unregisteredEndpoint()
     const withRetention = await unregisteredEndpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
@@ -94,7 +94,7 @@ suite('retention', () => {
       'auto~b/value': [[daysAgo(1), 1]],
     })
     assert.equal((await service.api.previewRetention(endpoint)).points, 0)
-    // The latest value of `c` is one of these points, so it is deleted too.
+    // The latest value of `c` is one of these points, so the latest value is also deleted.
     await service.latest.flush(true)
     await run()
     const endpointNo = await service.numbers.endpointNo(endpoint)
@@ -111,7 +111,7 @@ suite('retention', () => {
     }
     assert.deepEqual([read(30).config, read(30).problems.length], [{}, 1])
     assert.equal(read({ series: [] }).problems.length, 1)
-    // A version may contain null for a value that only its application configures.
+    // The configuration of a version may contain null for a value that only the application sets.
     assert.deepEqual(read(null), { config: {}, problems: [] })
   })
 })

@@ -76,7 +76,7 @@ suite('/json', () => {
     assert.deepEqual(collected, [1, 1, 1, 1])
   })
 
-  test('/json keeps the time of arrival and the endpoint', async () => {
+  test('a message to /json is passed to the collector with its time of arrival and its endpoint', async () => {
     const { sendMessage, messages } = aDevice()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await sendMessage('/json', '[1,2]', { receivedAt })
@@ -86,7 +86,7 @@ suite('/json', () => {
     )
   })
 
-  test('a payload of /json is any JSON, as it was sent', () =>
+  test('a payload of /json may be any JSON, which is passed to the collector unchanged', () =>
     fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
         const text = JSON.stringify(value)
@@ -158,7 +158,7 @@ suite('/plain', () => {
       assert.deepEqual(messages, [])
     })
 
-  test('/plain has a metric of one level', async () => {
+  test('/plain accepts a metric name of exactly one topic level', async () => {
     const { sendMessage } = aDevice()
     for (const path of ['/plain', '/plain/', '/plain/a/b']) await rejectsWith(sendMessage(path, '5'), 404)
     await rejectsWith(sendMessage(`/plain/${'x'.repeat(256)}`, '5'), 400)
@@ -166,7 +166,7 @@ suite('/plain', () => {
     assert.deepEqual(plainSample('__proto__', Buffer.from('1')), { '__proto__-value': 1, '__proto__-unit': 'number' })
   })
 
-  test('a payload of /plain is a number of any size with any unit', () =>
+  test('a payload of /plain may be any number with any unit', () =>
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -180,7 +180,7 @@ suite('/plain', () => {
 })
 
 suite('a message', () => {
-  test('a message is acknowledged when it is stored', async () => {
+  test('a message is acknowledged only when it is stored', async () => {
     let release = () => {}
     const commitGate = new Promise<void>((resolve) => {
       release = resolve
@@ -301,7 +301,7 @@ suite('enrichment', () => {
 })
 
 suite('a service that handles samples', () => {
-  // This test must be the last in the file, because from here on a service handles the event.
+  // These tests must be the last in the file, because they add a service that handles the event.
   const publishedSamples: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const publish = createBatcher(async (received: ReceivedMessage[]) => {
     await waypost.kit.db.tx((sql) => publishReceived(waypost.kit.bus, sql, received))
@@ -339,7 +339,7 @@ suite('a service that handles samples', () => {
     listen()
   })
 
-  test('a service that handles samples gets the samples as stored, before the device gets its acknowledgement', async () => {
+  test('a service that handles samples gets the stored samples before the device gets the acknowledgement', async () => {
     const { sendMessage, app, version, endpointId } = await aSendingEndpoint()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await sendMessage('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })

@@ -83,7 +83,7 @@ suite('a live stream', () => {
     assert.ok(Number(second.id) > Number(first.id))
   })
 
-  test('points that are stored together are one event, and each point is sent once', async () => {
+  test('points that are stored in one transaction are sent in one event, and each point is sent once', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const source = await watch(endpoint)
     await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(endpoint, [{ timestamp: index, a: index }])))
@@ -154,7 +154,7 @@ suite('permission to watch', () => {
     await collect(first, [{ timestamp: 2, a: 2 }])
     assert.deepEqual((await source.next('points')).data, { [first.endpointId]: { 'auto~a': [point(2, 2)] } })
 
-    // The caller now has a different permission.
+    // The permission on the first endpoint is replaced by a permission on the second endpoint.
     replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: scopes } }))
     await eventually(async () => {
       await collect(second, [{ timestamp: 3, a: 3 }])
@@ -242,7 +242,7 @@ suite('permission to watch', () => {
     const endpoint = await unregisteredEndpoint()
     const openStream = (tenantId = 'default', watched = endpoint) =>
       open(watched, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
-    // Streams of earlier tests close within a moment.
+    // The test waits until the streams of earlier tests are closed.
     live.closeAll()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /_live_subscriptions 0$/m))
     const openStreams = await Promise.all(Array.from({ length: 10 }, () => openStream()))
@@ -307,7 +307,7 @@ suite('replay', () => {
       assert.deepEqual((await source.next('gap')).data, { reason: 'too_old' })
       source.close()
     }
-    // Packed points have no number in the order of writes.
+    // Packed points have no event id, so they cannot be sent again.
     await pack()
     const late = await watch(endpoint, '', { 'last-event-id': id! })
     assert.deepEqual((await late.next('gap')).data, { reason: 'too_old' })
@@ -315,7 +315,7 @@ suite('replay', () => {
 })
 
 suite('a slow reader', () => {
-  test('a stream whose reader is too slow ends with too_slow, and others continue', async () => {
+  test('a stream whose reader is too slow ends with too_slow, and other streams continue', async () => {
     const endpoint = await registerEndpoint(
       await unregisteredEndpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }),
     )
@@ -324,7 +324,7 @@ suite('a slow reader', () => {
     slow.pause()
     const text = 'x'.repeat(60_000)
     let sent = 0
-    // Besides the queue, the socket buffers of both sides also hold bytes.
+    // The test sends until the stream ends, because the socket buffers of both sides also store events.
     while (!slow.events.some(({ event }) => event === 'end') && sent < 200) {
       await collect(endpoint, [{ timestamp: sent++, s: text }])
       if (sent * 2 * text.length > 4 * queuedBytesMax) slow.resume()
@@ -332,7 +332,7 @@ suite('a slow reader', () => {
     assert.equal(await slow.endReason(), 'too_slow')
     const got = () => quick.events.reduce((sum, { data }) => sum + data[endpoint.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
-    // Before the end of the stream, no point is missing.
+    // The slow stream must contain every point up to its end.
     const times = pointsBySeries(slow.events.filter(({ event }) => event === 'points'))[endpoint.endpointId]!.s!
     assert.deepEqual(
       times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),

@@ -29,12 +29,12 @@ for (const [to, channel] of [
   await listener.listen(channel, (frame) => void sent[to].push(frame))
 const withPoints = (frames: string[]) => frames.filter((frame) => frame.includes('time-series.live-points')).length
 
-test('points that one node stores reach the streams of another, whatever their length; unwatched points are not forwarded', async () => {
+test('points of any length that one node stores are sent to streams of another node; points that no stream watches are not forwarded', async () => {
   const app = await unregisteredEndpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
   const [first, second] = [await registerEndpoint(app), await registerEndpoint(app)]
   await collect(first, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app, `?endpointId=${first.endpointId}`)
-  // Random text cannot be compressed, so this point takes many messages.
+  // Random text cannot be compressed, so the signal for this point consists of many messages.
   const text = Array.from({ length: 3000 }, () => Math.random().toString(36))
     .join('ü😀')
     .slice(0, 60_000)
@@ -52,7 +52,7 @@ test('points that one node stores reach the streams of another, whatever their l
   const count = withPoints(sent.toWatcher)
   assert.ok(count > 0 && count < 100, `${count} messages`)
 
-  // A node sends its points in order. When this point arrives, all earlier points were sent or never will be.
+  // A node sends its points in order. When the control point has arrived, every earlier point has been sent or will not be sent.
   const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
@@ -68,14 +68,14 @@ test('points that one node stores reach the streams of another, whatever their l
   assert.ok(!(await isSent(second)))
   source.close()
   await eventually(async () => assert.ok(!(await isSent(first))))
-  assert.equal(withPoints(sent.toAll), 0, 'points must go only to the node that watches them')
+  assert.equal(withPoints(sent.toAll), 0, 'points must be sent only to the node with the stream')
   control.close()
 })
 
-test('a stream misses no point that another node stores right after the stream opened', async () => {
+test('a stream gets every point that another node stores immediately after the stream has opened', async () => {
   const app = await unregisteredEndpoint()
   const all = await Promise.all(Array.from({ length: 12 }, () => registerEndpoint(app)))
-  // Some streams open one after the other, some concurrently.
+  // The test opens some streams one after the other, and some streams concurrently.
   const watchOnce = async (endpoint: (typeof all)[number], n: number) => {
     const source = await watches.watch(app, `?endpointId=${endpoint.endpointId}`)
     await collect(endpoint, [{ timestamp: n, a: n }])
@@ -90,7 +90,7 @@ test('a stream misses no point that another node stores right after the stream o
 
 test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
   const app = await unregisteredEndpoint()
-  // This row in the table of nodes belongs to no process.
+  // The test inserts a node that does not exist into the table of nodes.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(watches.waypost.kit.members.isAlive('ghost')))
   const source = await watches.watch(app)
@@ -106,7 +106,7 @@ test('a stream begins with a gap if a node does not respond; later streams do no
 test('a stream opens only after all other nodes have acknowledged its interest', async (t) => {
   const sendGate = Promise.withResolvers<void>()
   let isHeld = false
-  // A node cannot stop while its requests are held, so they are released even if the test fails.
+  // A node cannot stop while the test holds its requests back, so they are released even if the test fails.
   t.after(() => sendGate.resolve())
   const database = await kernelDatabase(t)
   const storing = await aNode(database)
@@ -151,7 +151,7 @@ test('a node that was considered dead receives points again, after its streams g
   const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.waypost.kit
-  // If the node writes its heartbeat at this moment, the point before the gap is sent too.
+  // If the node writes its heartbeat at this moment, the stream also gets the point before the gap.
   const pointArrives = async (expected: number) => {
     let value: number
     do value = (await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value
@@ -168,7 +168,7 @@ test('a node that was considered dead receives points again, after its streams g
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(endpoint, [{ timestamp: 2, a: 2 }])
   await pointArrives(2)
-  // The other node notices the return at its next heartbeat. It keeps the interests that it has, and reads them again.
+  // The other node detects the return at its next heartbeat. Until it has read the interests again, it keeps the old interests.
   await stores.waypost.kit.members.refresh()
   await collect(endpoint, [{ timestamp: 3, a: 3 }])
   await pointArrives(3)
@@ -188,7 +188,7 @@ test('the interests of a node that dies are removed on all other nodes', async (
   await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
   await collect(endpoint, [{ timestamp: 1, a: 1 }])
   await eventually(() => assert.equal(withPoints(frames), 1))
-  // The connections end and no heartbeat is written for a minute, as after kill -9.
+  // The test ends the connections of the node and makes its heartbeat a minute old, as after kill -9.
   await dying.db.close()
   await stores.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${nodeId}`
   await storingNode.refresh()
@@ -206,7 +206,7 @@ test('the interests of a node that dies are removed on all other nodes', async (
   control.close()
 })
 
-test('a node that starts reads the interests of the others; a node that lost signals sends a gap', async () => {
+test('a node that starts reads the interests of the other nodes; a node that lost signals sends a gap', async () => {
   const app = await unregisteredEndpoint()
   const endpoint = await registerEndpoint(app)
   await collect(endpoint, [{ timestamp: 1, a: 1 }])

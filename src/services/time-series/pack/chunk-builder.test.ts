@@ -16,7 +16,7 @@ function build(list: [series: number, time: number, value: Value][]) {
   }))
 }
 
-test('a chunk has points of one series and one day; of equal times the later value wins', () => {
+test('a chunk has points of one series and one day; if two points have the same time, the later value is kept', () => {
   const list: [number, number, Value][] = [
     [1, 5, 1],
     [2, 5, 'a'],
@@ -40,7 +40,7 @@ test('a chunk has points of one series and one day; of equal times the later val
   ])
 })
 
-test('a busy day has several parts, also before 1970', () => {
+test('a day with many points has several chunks, even before 1970', () => {
   const busy = Array.from({ length: 20_000 }, (_, index): [number, number, Value] => [1, index * 1000 - dayMs, index])
   const chunks = build(busy)
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('a busy day has several parts, also before 1970', () => {
   )
 })
 
-test('chunks with long texts have few points, and a day continues in a further part after a flush', () => {
+test('a chunk with long texts has few points, and points after a flush are in a further chunk of the day', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
   for (let index = 0; index < 40; index++) builder.add(1, index, 'x'.repeat(65_536))
@@ -77,7 +77,7 @@ test('chunks with long texts have few points, and a day continues in a further p
   )
 })
 
-test('a packed chunk has the least, the greatest and the sum of its numbers', () => {
+test('a packed chunk has the minimum, the maximum and the sum of its numbers', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
   for (const [time, value] of [

@@ -18,7 +18,7 @@ const listOf = (points: Points): [number, Value][] =>
 
 const roundTrip = (list: [number, Value][]) => assert.deepEqual(listOf(unpack(pack(pointsOf(list)))), list)
 
-/** The maximum covers the years up to 9999 and beyond. */
+/** Maximum time of the random points. It is later than the year 9999. */
 const timeMax = 2 ** 48
 const start = Date.UTC(2026, 0, 1)
 
@@ -47,18 +47,18 @@ test('whole numbers of every width are restored', () => {
   }
 })
 
-test('a day of a regular series of two decimals takes less than 2 bytes a value', () => {
+test('the packed day of a regular series with two decimals takes less than 2 bytes for each value', () => {
   let value = 2000
   const list = Array.from({ length: 1440 }, (_, index): [number, Value] => {
     value += ((index * 7919) % 61) - 30
     return [start + index * 60_000, value / 100]
   })
   const packed = pack(pointsOf(list))
-  assert.ok(packed.length / list.length < 2, `${packed.length / list.length} bytes a value`)
+  assert.ok(packed.length / list.length < 2, `the chunk has ${packed.length / list.length} bytes for each value`)
   roundTrip(list)
 })
 
-test('numbers with many decimals take eight bytes and regular times almost none', () => {
+test('each number with many decimals takes eight bytes, and regular times take almost no bytes', () => {
   const list = Array.from({ length: 1000 }, (_, index): [number, Value] => [start + index * 1000, Math.sqrt(index + 2)])
   assert.ok(pack(pointsOf(list)).length < 8100)
   roundTrip(list)
@@ -68,7 +68,7 @@ test('negative zero is preserved', () => {
   assert.ok(Object.is(unpack(pack(pointsOf([[start, -0]]))).numbers[0], -0))
 })
 
-test('damaged bytes cause an error, not a hang or a wrong number of points', () => {
+test('damaged bytes cause an error; they never cause an endless loop or a wrong number of points', () => {
   const packed = pack(pointsOf(Array.from({ length: 200 }, (_, index) => [start + index, index / 10])))
   for (let length = 0; length < packed.length; length += 3)
     assert.throws(() => unpack(packed.subarray(0, length)), /chunk/)

@@ -14,7 +14,7 @@ const chunksOf = async (endpointId: string) =>
   ).map((row) => ({ ...row }))
 
 suite('packing', () => {
-  test('late samples of a day are merged into one chunk, and the last writer wins', async () => {
+  test('late samples of a day are merged into one chunk, and the last written value is kept', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: today + 1000, a: 1 }])
     await collect(endpoint, [{ timestamp: today + 3000, a: 3 }])
@@ -41,7 +41,7 @@ suite('packing', () => {
     assert.equal(unpacked!.count, 0)
   })
 
-  test('long texts are packed in small chunks, and texts that arrive late in further chunks', async () => {
+  test('long texts are packed in small chunks, and texts that arrive late are packed in further chunks', async () => {
     const endpoint = await unregisteredEndpoint({
       'time-series': { 'auto-extract': false, names: { log: { values: [{ path: 'log' }] } } },
     })
@@ -79,7 +79,7 @@ suite('packing', () => {
     assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[today, 1]] })
   })
 
-  test('a busy day has several parts, and points that arrive late are merged into the last part', async () => {
+  test('a day with many points has several chunks, and points that arrive late are merged into the last chunk', async () => {
     const endpoint = await unregisteredEndpoint()
     const busy = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ timestamp: today + (from + index) * 2000, a: from + index }))
@@ -106,7 +106,7 @@ suite('packing', () => {
     assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9011)
   })
 
-  test('a month has a partition; months long before or after today share one until they get their own', async () => {
+  test('each month has a partition; months long before or after today share a partition until their own partition is created', async () => {
     const endpoint = await unregisteredEndpoint()
     const far = Date.UTC(2093, 5, 5)
     await collect(endpoint, [
@@ -162,7 +162,7 @@ suite('packing', () => {
     assert.equal(left!.count, 0)
   })
 
-  test('samples of deleted endpoints are left out', async () => {
+  test('samples of deleted endpoints are not packed', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ a: 1 }])
     const endpointNo = await service.numbers.endpointNo(endpoint)
@@ -172,7 +172,7 @@ suite('packing', () => {
     assert.equal(left!.count, 0)
   })
 
-  test('a partition with a long read is dropped later', async () => {
+  test('a partition that a long query reads is dropped later', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: today, a: 1 }])
     const slot = await service.slots.current()

@@ -1,4 +1,4 @@
-/** Aggregation of samples that are not packed yet, alone and together with packed points. */
+/** Tests the aggregation of samples that are not packed yet, alone and together with packed points. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { oneAtATime } from '../../../../test/harness/read-series.ts'
@@ -18,7 +18,7 @@ import type { SeriesFragment } from './series-fragments.ts'
 const { collect, unregisteredEndpoint, registerEndpoint, waypost, pack, points } = await openTimeSeries()
 const begin = Date.UTC(2026, 0, 1)
 const hourMs = 3_600_000
-/** Texts are stored too. The fields x and y are always in the same set. */
+/** Configures the series x, y and z. The values of these series may also be texts. */
 const names = Object.fromEntries(['x', 'y', 'z'].map((name) => [name, { values: [{ path: name }] }]))
 const configuration = { 'time-series': { 'auto-extract': false, names } }
 
@@ -65,7 +65,7 @@ async function aggregated(endpoints: DeviceEndpoint[], aggregate: Aggregate, int
 
 const rounded = (value: Value) => (typeof value === 'number' ? Math.round(value * 1e6) / 1e6 : value)
 
-/** A reference implementation that works on the stored points. */
+/** Reference implementation: aggregates the stored points in the simplest way. */
 async function expectedOf(endpoints: DeviceEndpoint[], aggregate: Aggregate, interval: string): Promise<Result> {
   const { startOf } = intervalOf(interval)!
   const result: Result = {}
@@ -89,7 +89,7 @@ async function expectedOf(endpoints: DeviceEndpoint[], aggregate: Aggregate, int
   return result
 }
 
-/** Compares with the reference implementation. Returns the number of parts of hourly averages. */
+/** Compares the reader with the reference implementation. Returns the number of parts in which hourly averages were read. */
 async function check(endpoints: DeviceEndpoint[], sampleValues?: number): Promise<number> {
   let partsByHour = 0
   for (const aggregate of ['avg', 'min', 'max', 'sum', 'count'] as const)
@@ -112,7 +112,7 @@ const samplesFrom = (time: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ timestamp: time + index * 600_000, x: index / 4, y: -index }))
 
 suite('aggregation of samples that are not packed', () => {
-  test('aggregation of samples that are not packed is right in one part and in small parts, also before 1970', async () => {
+  test('aggregation of samples that are not packed is right in one part and in small parts, even before 1970', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const other = await registerEndpoint(endpoint)
     await collect(endpoint, samplesFrom(begin, 200))
@@ -158,7 +158,7 @@ suite('aggregation of samples that are not packed', () => {
     const endpoints = [first, await registerEndpoint(first), await registerEndpoint(first)]
     for (let round = 0; round < 8; round++) {
       for (const target of endpoints.slice(0, 1 + random(3))) {
-        // Late samples repeat some times of the round before the last one.
+        // Late samples repeat some times of an earlier round, two rounds before.
         const from = begin + (random(4) === 0 ? Math.max(0, round - 2) : round) * 9 * hourMs
         const sampleAt = (index: number) => ({
           timestamp: from + index * 700_000 + random(2) * random(50),

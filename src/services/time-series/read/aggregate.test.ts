@@ -47,7 +47,7 @@ test('each interval with points has one value, and intervals without points are 
   )
 })
 
-test('weeks begin on Monday, months and years follow the calendar, also before 1970', () => {
+test('weeks begin on Monday, and months and years follow the calendar, even before 1970', () => {
   const start = (interval: string, time: string) => new Date(intervalOf(interval)!.startOf(timeOf(time))).toISOString()
   assert.equal(start('1w', '2026-11-15T12:00:00Z'), '2026-11-09T00:00:00.000Z')
   assert.equal(start('1M', '2026-11-15T12:00:00Z'), '2026-11-01T00:00:00.000Z')
@@ -70,7 +70,7 @@ test('weeks begin on Monday, months and years follow the calendar, also before 1
     assert.equal(intervalOf(wrong), undefined)
 })
 
-test('downsampling keeps the first point, the last point and the peak', () => {
+test('downsampling keeps the first point, the last point and the greatest peak', () => {
   const list = Array.from({ length: 10_000 }, (_, index): [number, Value] => [
     index * 1000,
     index === 7777 ? 500 : Math.sin(index / 100),

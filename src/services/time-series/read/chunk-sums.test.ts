@@ -28,7 +28,7 @@ const decimals = fc
 const spread = fc.integer({ min: -5_000_000, max: 400_000_000 })
 
 suite('sums of packed points', () => {
-  test('sums of packed points equal those of the unpacked points', () => {
+  test('sums of packed points equal the sums of the same points before packing', () => {
     fc.assert(
       fc.property(
         steps,
@@ -51,7 +51,7 @@ suite('sums of packed points', () => {
           for (const [index, { sum, ...own }] of found.entries()) {
             const { first, last, sum: theirs, ...others } = expected[index]!
             assert.deepEqual(own, others)
-            // Our sum is more precise, because the integers are added before the division.
+            // The stored sum is more precise than a sum of doubles, because integers are added before the division.
             assert.ok(Math.abs(sum - theirs) <= 1e-9 * Math.max(1, own.count * Math.max(...values.map(Math.abs))))
           }
         },

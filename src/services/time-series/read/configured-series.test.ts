@@ -7,7 +7,7 @@ const { admin, collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
-test('the API lists series of the application, of its versions, and those extracted automatically', async () => {
+test('the API lists series of the application, series of its versions, and series that are extracted automatically', async () => {
   const endpoint = await unregisteredEndpoint({
     'time-series': {
       names: {
@@ -38,7 +38,7 @@ test('the API lists series of the application, of its versions, and those extrac
   })
 })
 
-test('the API lists all applications or the named ones, and leaves out unknown ones', async () => {
+test('the API lists all applications or the applications that the request names, and leaves out unknown applications', async () => {
   const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const all = (await admin(`GET ${url}`)).body
   assert.deepEqual([all[a], all[b]], [[], []])

@@ -45,7 +45,7 @@ suite('CSV', () => {
   test('CSV of many points does not block the event loop, before and after packing', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: start, x: 0, y: 0 }])
-    // Whole hours of samples, written directly into the open slot.
+    // The test writes whole hours of samples directly into the open slot.
     await sql`
       insert into time_series.samples (slot, endpoint_no, ts, set_id, written, record)
       select slot, endpoint_no, ts + n * 1000, set_id, written,
@@ -61,7 +61,7 @@ suite('CSV', () => {
       assert.ok(length > 200_000 * 60, 'all points must be in the response')
       return stallMs
     }
-    // The minimum of three runs counts, because the first query compiles the code, and garbage of other tests may be collected meanwhile.
+    // The minimum of three runs counts: the first query compiles the code, and garbage of other tests may be collected during a run.
     const leastStall = async () => Math.min(await check(), await check(), await check())
     const unpackedMs = await leastStall()
     assert.ok(unpackedMs < 100, `${unpackedMs} ms`)
@@ -70,7 +70,7 @@ suite('CSV', () => {
     assert.ok(packedMs < 100, `${packedMs} ms`)
   })
 
-  test('CSV quotes texts and prevents them from being formulas', async () => {
+  test('CSV quotes texts and escapes texts that a spreadsheet would run as formulas', async () => {
     const endpoint = await unregisteredEndpoint({
       'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } },
     })
@@ -114,7 +114,7 @@ suite('CSV', () => {
     assert.equal(text, ['timestamp,endpointId,series,value', ...lines, ''].join('\r\n'))
   })
 
-  test('CSV prevents endpoint ids from being formulas', async () => {
+  test('CSV escapes endpoint ids that a spreadsheet would run as formulas', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint(), `-cmd-${Date.now()}`)
     await collect(endpoint, [{ timestamp: start, x: 1 }])
     const { text } = await csvOf(endpoint, { timeSeriesName: 'auto~x' })

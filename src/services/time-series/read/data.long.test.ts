@@ -69,7 +69,7 @@ suite('historical points', () => {
     assert.deepEqual(whole(await search(endpoint, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
   })
 
-  test('historical points combine the values of a series and leave out missing ones', async () => {
+  test('historical points contain the values of a series that were sent at the same time, and leave out missing values', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
     const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
     await collect(endpoint, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
@@ -132,7 +132,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen('0'), [1, 10, 1500])
   })
 
-  test('historical points are filtered by endpoints, in every form of a list', async () => {
+  test('historical points are filtered by endpoints, for every format of the list of ids', async () => {
     const endpoint = await unregisteredEndpoint()
     const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     for (const target of [endpoint, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
@@ -208,7 +208,7 @@ suite('permission to read points', () => {
     assert.equal(await seen({}), 404)
   })
 
-  test('an application of another tenant gets the same 404 as an unknown one', async () => {
+  test('an application of another tenant gets the same 404 as an unknown application', async () => {
     const endpoint = await unregisteredEndpoint()
     const query = { timeSeriesName: 'auto~x' }
     const other = await read(endpoint, query, waypost.as(aTenantAdmin('other')))
@@ -263,7 +263,7 @@ suite('a response over a socket', () => {
     return chunks
   }
 
-  test('a response over a socket is sent in chunks, while it is one object with all points of the endpoint', async () => {
+  test('a response over a socket is sent in HTTP chunks, which form one object with all points of the endpoint', async () => {
     const endpoint = await unregisteredEndpoint()
     await fill(endpoint, 20_000)
     const chunks = await chunksOf(path(endpoint))
@@ -274,7 +274,7 @@ suite('a response over a socket', () => {
     assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
   })
 
-  /** Creates this many endpoints with copies of one endpoint's packed points. */
+  /** Creates `count` endpoints with copies of the packed points of this endpoint. */
   async function multiply(endpoint: DeviceEndpoint, count: number) {
     await pack()
     const made = await sql`
@@ -289,7 +289,7 @@ suite('a response over a socket', () => {
       where e.endpoint_id = ${endpoint.endpointId}`
   }
 
-  /** Creates a packed data set that exceeds the socket buffers, once for all tests. */
+  /** Creates packed points that exceed the socket buffers. The first call creates them for all tests. */
   let large: Promise<DeviceEndpoint> | undefined
   async function aLargeSeries(): Promise<DeviceEndpoint> {
     const endpoint = await unregisteredEndpoint()
@@ -310,9 +310,9 @@ suite('a response over a socket', () => {
       await once(response, 'readable')
       const ended = new Promise<string>((resolve) => {
         response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-        response.on('end', () => resolve('ended as if it were all'))
+        response.on('end', () => resolve('the response ended as if it were complete'))
       })
-      // This kills the database connection that reads the next part.
+      // The test kills the database connection that reads the next part.
       await independentPool(waypost.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
@@ -333,7 +333,7 @@ suite('a response over a socket', () => {
       assert.equal(whole(after)[endpoint.endpointId]!['auto~x']!.length, 60_001)
     })
 
-  test('a client that disconnects during its request leaves no database connection and no limit in use', async () => {
+  test('after a client disconnects during its request, no database connection and no slot of the response limit are in use', async () => {
     large ??= aLargeSeries()
     const endpoint = await large
     const readers = () => sql`
@@ -345,7 +345,7 @@ suite('a response over a socket', () => {
       response.destroy()
     }
     await eventually(async () => assert.equal((await readers())[0]!.count, 0))
-    // More clients than the tenant's limit of responses disconnect before the first byte.
+    // More clients than the response limit of the tenant disconnect before the first byte of their responses.
     const { port } = await listening()
     for (let round = 0; round < 40; round++) {
       const socket = connect(port, '127.0.0.1')

@@ -21,7 +21,7 @@ const read = async (endpoint: DeviceEndpoint, query: Record<string, string> = {}
 }
 
 suite('the last points', () => {
-  test('the last points are one for each series, immediately after storing, before and after packing', async () => {
+  test('the last points contain the newest point of each series immediately after it is stored, before and after packing', async () => {
     const endpoint = await unregisteredEndpoint()
     const otherEndpoint = await registerEndpoint(endpoint)
     await collect(endpoint, [
@@ -85,7 +85,7 @@ suite('the last points', () => {
     }
     assert.deepEqual((await admin(url, body)).body[endpoint.endpointId], { 'auto~x': [point(today, 1)] })
     const older = { [endpoint.endpointId]: { 'auto~x': [point(today, 1)] } }
-    assert.deepEqual((await admin(url, { beforeDate: today + 1 })).body, older, 'milliseconds may be a number')
+    assert.deepEqual((await admin(url, { beforeDate: today + 1 })).body, older, 'beforeDate may be a number of milliseconds')
     const data = { timeSeriesNames: ['auto~x'], fromDate: today - 1, toDate: today + 1 }
     assert.deepEqual((await admin(url.replace('/last', '/data'), data)).body, [older])
     for (const beforeDate of [1.5, true, null, 10 ** 15])
@@ -109,7 +109,7 @@ suite('the last points', () => {
     assert.equal(await newest('0001-01-01'), undefined)
   })
 
-  test('the last points are found however old they are, of endpoints that stopped at different times', async () => {
+  test('the last points of endpoints that stopped sending at different times are found, even if they are very old', async () => {
     const endpoint = await unregisteredEndpoint()
     const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
@@ -128,7 +128,7 @@ suite('the last points', () => {
     })
   })
 
-  test('the last points equal those of the reference reader for random offsets and limits', async () => {
+  test('the last points equal the points of the reference reader for random offsets and limits', async () => {
     const endpoint = await unregisteredEndpoint()
     const some = [endpoint, await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     let seed = 7
@@ -160,7 +160,7 @@ suite('the last points', () => {
     }
   })
 
-  test('points beyond the retention are not among the last points, whether they are packed, deleted or just stored', async () => {
+  test('the last points contain no point that is older than the retention, before and after packing and deletion', async () => {
     const endpoint = await unregisteredEndpoint()
     const ago = (days: number) => today - days * dayMs
     await collect(endpoint, [
@@ -209,7 +209,7 @@ suite('the last points', () => {
     assert.equal((await admin(`POST ${urlOf(endpoint)}`, [])).status, 400)
   })
 
-  test('the last points are those of endpoints that the caller may read', async () => {
+  test('the last points contain only points of endpoints that the caller may read', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const otherEndpoint = await registerEndpoint(endpoint)
     for (const target of [endpoint, otherEndpoint])

@@ -28,7 +28,7 @@ const list = fc
   .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 60 }), value), { maxLength: 40, selector: ([at]) => at })
   .map((points) => points.sort(([a], [b]) => a - b) as [number, Value][])
 
-test('merge keeps the later source for equal times, whatever the overlap', () => {
+test('if two sources have the same time, merge keeps the point of the later source, for any overlap', () => {
   const property = fc.property(fc.array(list, { maxLength: 5 }), (lists) => {
     const expected = new Map(lists.flat())
     const sorted = [...expected].sort(([a], [b]) => a - b)
@@ -41,7 +41,7 @@ test('orderOf sorts late times, and returns undefined if a time occurs twice', (
   const times = fc.oneof(
     fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 20 }),
     fc.uniqueArray(fc.integer(), { maxLength: 50 }),
-    // The times are nearly in order.
+    // These times are nearly in order.
     fc.uniqueArray(fc.integer({ min: 0, max: 1000 }), { maxLength: 60 }).chain((all) =>
       fc.array(fc.nat({ max: Math.max(0, all.length - 1) }), { maxLength: 3 }).map((moved) => {
         const sorted = all.toSorted((a, b) => a - b)
@@ -77,7 +77,7 @@ test('between includes both times', () => {
   fc.assert(property, { numRuns: 300, seed: 8 })
 })
 
-test('putPoints writes the same text as JSON.stringify, whatever the buffer size', () => {
+test('putPoints writes the same text as JSON.stringify, for any buffer size', () => {
   const names = ['value', 'a "b"', 'ü']
   const property = fc.property(
     fc.array(list, { minLength: 1, maxLength: 3 }),
@@ -103,7 +103,7 @@ test('putPoints writes the same text as JSON.stringify, whatever the buffer size
   fc.assert(property, { numRuns: 300, seed: 9 })
 })
 
-test('times are written like Date.toISOString, also before 1970', () => {
+test('times are written like Date.toISOString, even before 1970', () => {
   const times = [
     -1,
     -86_400_001,

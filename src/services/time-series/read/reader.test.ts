@@ -11,7 +11,7 @@ const { collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint }
 const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
-/** Compares the reader with the reference reader, in both directions. Returns the number of parts in which it has read. */
+/** Compares the reader with the reference reader, in both time directions. Returns the number of parts that the reader yielded. */
 async function assertSameAsReference(endpoint: Parameters<typeof collect>[0], limits: ReaderLimits) {
   const expected = { [endpoint.endpointId]: await points(endpoint.endpointId) }
   let parts = 0
@@ -42,7 +42,7 @@ suite('reading in parts', () => {
     ])
   })
 
-  test('long texts are read in small parts, of one endpoint and of several', async () => {
+  test('long texts of one endpoint, and of several endpoints, are read in small parts', async () => {
     const endpoint = await unregisteredEndpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
     const otherEndpoint = await registerEndpoint(endpoint)
     const texts = (prefix: string) =>
@@ -103,7 +103,7 @@ suite('reading in parts', () => {
     assert.ok((await assertSameAsReference(endpoint, { points: 9000, sampleValues: 1000 })) >= 6)
   })
 
-  test('many small endpoints share parts, and a large one gets its own', async () => {
+  test('a part contains many endpoints with few points, or one endpoint with many points', async () => {
     const endpoint = await unregisteredEndpoint()
     const others: DeviceEndpoint[] = []
     for (let count = 0; count < 30; count++) others.push(await registerEndpoint(endpoint))
@@ -124,7 +124,7 @@ suite('reading in parts', () => {
     assert.equal(await check({ points: 10_000, sampleValues: 10_000 }), 1)
     const unpackedParts = await check({ points: 10_000, sampleValues: 100 })
     assert.ok(unpackedParts > 5 && unpackedParts < 12, `${unpackedParts} parts`)
-    // Reductions load two halves of the endpoints at the same time. The large endpoint is in the first half, then in the second.
+    // A reduction loads two halves of the endpoints at the same time. The large endpoint is first in one half, then in the other half.
     for (const endpoints of [others, others.toReversed()])
       for (const sampleValues of [10, 50, 400, 10_000]) {
         const read = await readSeries(db, { endpoints, limits: { points: 10_000, sampleValues }, reducing: 'points' })
@@ -181,7 +181,7 @@ suite('reading during packing', () => {
           limits: { points: 200, sampleValues: 64 },
         })
         const found = count(seen[endpoint.endpointId]?.['auto~x/value'])
-        assert.ok(found >= least, `${found} of ${least}`)
+        assert.ok(found >= least, `at least ${least} points must be found, and ${found} were found`)
       }
     }
     await Promise.all([write(), readRepeatedly(), readRepeatedly()])

@@ -1,4 +1,4 @@
-/** Aggregation by interval, and downsampling. */
+/** Tests aggregation by interval, and downsampling. */
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -41,7 +41,7 @@ async function read(endpoint: DeviceEndpoint, query: Record<string, string>) {
 }
 
 suite('aggregation by interval', () => {
-  test('aggregation by interval returns one value for each interval, packed or not', async () => {
+  test('aggregation by interval returns one value for each interval, before and after packing', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = [0, 10, 20, 60, 70, 24 * 60, 24 * 60 + 1].map((minute, x) => ({
       timestamp: start + minute * 60_000,
@@ -69,7 +69,7 @@ suite('aggregation by interval', () => {
     }
   })
 
-  test('points are aggregated by the wall clock of a time zone, packed or not', async () => {
+  test('points are aggregated by the wall clock of a time zone, before and after packing', async () => {
     const endpoint = await unregisteredEndpoint()
     // In Berlin, the clock changes on 29 March, so that this day has 23 hours.
     const first = Date.UTC(2026, 2, 27, 23)
@@ -95,7 +95,7 @@ suite('aggregation by interval', () => {
     }
   })
 
-  test('aggregation by interval ignores points outside of the dates, also of the same day', async () => {
+  test('aggregation by interval ignores points outside of the dates, even on the same day', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,
@@ -245,7 +245,7 @@ suite('aggregation of random points in parts of any size', () => {
       Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))
     for (const day of [0, 1, 2, 3]) await collect(endpoint, hours(day))
     await pack()
-    // The packed data is corrupted, so unpacking it fails.
+    // The test overwrites the packed data, so an attempt to unpack it would fail.
     await sql`
       update time_series.chunks set data = '\\x0100' where endpoint_no =
         (select endpoint_no from time_series.endpoints where endpoint_id = ${endpoint.endpointId})`
@@ -274,7 +274,7 @@ suite('aggregation of random points in parts of any size', () => {
 })
 
 suite('downsampling', () => {
-  test('downsampling returns at most the requested points of each value, with ends and peak, in the requested order', async () => {
+  test('downsampling returns at most the requested number of points, with first point, last point and peak, in the requested order', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 3000 }, (_, step) => ({
       timestamp: start + step * 60_000,

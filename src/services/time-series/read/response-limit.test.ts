@@ -12,7 +12,7 @@ async function* pieces() {
   yield Buffer.from('b')
 }
 
-test('a response counts against the limit of its caller until it is read or abandoned', async () => {
+test('a response counts towards the limit of its caller until the caller has read it or disconnects', async () => {
   const limit = createConcurrencyLimit({ perTenant: 2, perCaller: 1, waitingPerTenant: 0 })
   const begun = limitedResponse(limit, by('slow'), pieces())
   await begun.next()

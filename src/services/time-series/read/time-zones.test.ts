@@ -14,7 +14,7 @@ function startsOf(interval: string, zone: string, from: string, to: string) {
   return starts
 }
 
-test('days, weeks and months begin at midnight of the zone, also when the clock changes', () => {
+test('days, weeks and months begin at midnight of the zone, even when the clock changes', () => {
   assert.deepEqual(startsOf('1d', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-31T00:00Z'), [
     '2026-03-27T23:00Z',
     '2026-03-28T23:00Z',
@@ -44,7 +44,7 @@ test('days, weeks and months begin at midnight of the zone, also when the clock 
 })
 
 test('a midnight that the clock skips or repeats belongs to one day', () => {
-  // In São Paulo, 2018-11-04 began at 01:00.
+  // In São Paulo, the clock skipped midnight of 2018-11-04, so this day began at 01:00.
   assert.deepEqual(startsOf('1d', 'America/Sao_Paulo', '2018-11-03T12:00Z', '2018-11-06T00:00Z'), [
     '2018-11-03T03:00Z',
     '2018-11-04T03:00Z',
@@ -112,13 +112,13 @@ test('intervals cover all times without gaps, and each time lies in the interval
             next > start &&
             startOf(next) === next &&
             [start, start + 1, Math.floor((start + next) / 2), next - 1].every((time) => startOf(time) === start)
-          if (!isCovered) assert.fail(`${name} ${interval} ${text(start)} to ${text(next)}`)
+          if (!isCovered) assert.fail(`not covered: ${name} ${interval} ${text(start)} to ${text(next)}`)
           start = next
         }
       }
 })
 
-test('in UTC both kinds of intervals are equal', () => {
+test('in the zone UTC, intervals are equal to intervals without a zone', () => {
   const zone = timeZoneOf('UTC')!
   for (const interval of ['7s', '15m', '1h', '1d', '2w', '5M', '1y'])
     for (const time of ['0100-05-05T01:00Z', '1969-12-31T23:59Z', '2026-02-28T12:34Z', '9999-12-31T23:59Z'].map(at)) {

@@ -5,7 +5,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
 const { sql } = await openTimeSeries()
 
-/** Small tables that would be replicated to every server. */
+/** Small tables without the distribution column. They would be copied to every server. */
 const replicatedTables = ['slots', 'latest_marks']
 const distributedColumns = ['endpoint_no', 'endpoint_id', 'tenant_id']
 
@@ -23,7 +23,7 @@ test('every key contains the distribution column', async () => {
     )
 })
 
-test('no table refers to another by a foreign key, and none has a trigger', async () => {
+test('no table has a foreign key or a trigger', async () => {
   const rows = await sql`
     select conrelid::regclass::text as name from pg_constraint
     where connamespace = 'time_series'::regnamespace and contype = 'f'

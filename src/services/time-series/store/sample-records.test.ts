@@ -30,7 +30,7 @@ test('the migration turns arrays of values into records', async () => {
   await assert.rejects(migrated, undone)
 })
 
-test('a query of some values of wide samples, texts among them, returns the right points before and after packing', async () => {
+test('a query of some values, with texts, of samples with many fields returns the right points before and after packing', async () => {
   const names = Object.fromEntries(['s1', 's17', 'text'].map((name) => [name, { values: [{ path: name }] }]))
   const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': true, names } })
   const wide = (index: number) =>
@@ -58,7 +58,7 @@ test('a query of some values of wide samples, texts among them, returns the righ
   await check()
 })
 
-test('a statement contains whole numbers only', async () => {
+test('values that are not whole numbers cannot become part of a statement', async () => {
   const part = { endpointNos: [1], sets: [{ setId: 1, seriesIds: [1] }], selectedSeries: [1], isNarrow: false, from: 0 }
   const options = { limit: 10, withOrder: false, texts: 'none' } as const
   for (const to of [0.5, Number.NaN, Number.POSITIVE_INFINITY, '0; drop table x' as unknown as number])

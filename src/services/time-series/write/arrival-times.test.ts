@@ -11,7 +11,7 @@ suite('times of arrival', () => {
     )
   })
 
-  test('times of an endpoint increase strictly and are the earliest possible, for random arrivals and clocks', () => {
+  test('for random arrivals and clocks, each time of an endpoint is the earliest time after its previous time', () => {
     const arrivals = createArrivalTimes()
     const last = new Map<number, number>()
     let now = 1_000_000
@@ -24,7 +24,7 @@ suite('times of arrival', () => {
     }
   })
 
-  test('times continue after the last one if the clock goes back', () => {
+  test('times continue after the last time if the clock goes back', () => {
     const { next } = createArrivalTimes()
     assert.deepEqual([next(1, 5000), next(1, 4000), next(1, 4001)], [5000, 5001, 5002])
   })
@@ -36,7 +36,7 @@ suite('times of arrival', () => {
     assert.deepEqual([next(1, 1000), next(1, 2000)], [1006, 2000])
   })
 
-  test('entries whose millisecond is over are removed', () => {
+  test('the entry of an endpoint is removed when its millisecond has passed', () => {
     const arrivals = createArrivalTimes()
     let most = 0
     for (let turn = 0; turn < 100_000; turn++) {

@@ -67,7 +67,7 @@ suite('collecting samples', () => {
       receivedAt.getTime(),
       (samples: unknown[]) => api.collect(messageOf(endpoint, receivedAt), samples),
     ]
-    // The first message waits for a lookup. The second has several samples, some of them with timestamps.
+    // The first message waits for a lookup. The second message has several samples, and some of these samples have timestamps.
     await Promise.all([
       arrive([{ a: 0 }]),
       arrive([{ a: 1 }, { a: 2, timestamp: 5 }, { a: 3, timestamp: 'never' }, { other: 'x' }, { a: 4 }]),
@@ -88,7 +88,7 @@ suite('collecting samples', () => {
     assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9)
   })
 
-  test('all values of a sample without a timestamp have the same time, in any number of rows', async () => {
+  test('all values of a sample without a timestamp have the same time, even if they are stored in several rows', async () => {
     const endpoint = await unregisteredEndpoint()
     const at = new Date('2026-05-01T12:00:00Z')
     const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${index}`, index]))
@@ -143,7 +143,7 @@ suite('collecting samples', () => {
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
-      assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'the sets must be cached now')
+      assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'the sets must be in the cache')
     }
   })
 
@@ -172,14 +172,14 @@ suite('collecting samples', () => {
       slowestMs = Math.max(slowestMs, performance.now() - began)
     }
     assert.ok(stored > 0, 'the first messages must be stored')
-    // The three longest stalls do not count, because garbage of other tests may be collected meanwhile.
+    // The three longest stalls do not count, because garbage of other tests may be collected during the test.
     const stallMs = stalls.toSorted((a, b) => b - a)[3]!
     assert.ok(stallMs < 100, `${stallMs} ms`)
     // A message takes 0.1 s if each name is looked up in the index, and 3 to 8 s if each name reads all series of the application.
     assert.ok(slowestMs < 2000, `${slowestMs} ms`)
   })
 
-  test('further series of a full application are rejected, and known ones are accepted', async () => {
+  test('new series of an application at its limit are rejected, and known series are accepted', async () => {
     const endpoint = await unregisteredEndpoint()
     let transactions = 0
     const tx: typeof waypost.kit.db.tx = (...parameters) => {
@@ -195,18 +195,18 @@ suite('collecting samples', () => {
     await numbers.setsOf(endpoint, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)
       await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd', 'e')), full('auto~e.value'))
-    // Fewer series still fit.
+    // A message with one new series less does not exceed the limit.
     await numbers.setsOf(endpoint, fields('c'))
     const before = transactions
     for (let attempt = 0; attempt < 3; attempt++)
       await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd')), full('auto~d.value'))
-    assert.equal(transactions - before, 1, 'a full application must be remembered for some seconds')
+    assert.equal(transactions - before, 1, 'the node must cache for some seconds that the application is at its limit')
     assert.equal((await numbers.setsOf(endpoint, fields('b', 'a')))[0]!.seriesIds.length, 2)
   })
 })
 
 suite('putting points', () => {
-  test('values of every type are stored, and the later write wins', async () => {
+  test('values of every type are stored, and a later write replaces the value', async () => {
     const endpoint = await unregisteredEndpoint()
     const point = (timestamp: number, values: object) => ({
       endpointId: endpoint.endpointId,

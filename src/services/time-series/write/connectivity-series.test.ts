@@ -65,7 +65,7 @@ test('connects and disconnects are stored as 1 and 0 if the version configures a
   )
 })
 
-test('a client that connects, publishes and disconnects at once is stored as connected, then disconnected', async () => {
+test('for a client that connects, publishes and disconnects in one write, the series has a connect and then a disconnect', async () => {
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)
@@ -105,7 +105,7 @@ test('repeated connects and disconnects within a batch are stored in order', asy
   await second.end()
 })
 
-test('a persistent session waits for its client, however short the last connection was', async () => {
+test('messages are queued in a persistent session even if the last connection was very short', async () => {
   const { version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const prefix = `kp1/${version}/test/${token}`
@@ -120,7 +120,7 @@ test('a persistent session waits for its client, however short the last connecti
   await reconnected.end()
 })
 
-test('connectivity is still reported if the application has no room for the series', async () => {
+test('if the application is at its limit of series, no series is stored, but the connectivity is reported', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const sensor = await device()

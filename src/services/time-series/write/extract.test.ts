@@ -21,7 +21,7 @@ suite('without a configuration', () => {
     })
   })
 
-  test('a time may be a text; anything else falls back to the time of arrival', () => {
+  test('a timestamp may be a text; an invalid timestamp is replaced by the time of arrival', () => {
     const timeOf = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
     assert.equal(timeOf('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
     assert.equal(timeOf('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
@@ -34,7 +34,7 @@ suite('without a configuration', () => {
       assert.deepEqual(extract(plan(), sample), { at: undefined, fields: [], values: [] })
   })
 
-  test('names of the prototype are ordinary names', () => {
+  test('names that every object inherits are ordinary field names', () => {
     const sample = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}')
     const { fields } = extract(plan(), sample) as { fields: string[] }
     assert.deepEqual(fields, ['auto~__proto__\nvalue', 'auto~constructor\nvalue', 'auto~toString\nvalue'])
@@ -118,7 +118,7 @@ suite('with a configuration', () => {
       'names.none.values',
       'timestamp.format',
     ])
-      assert.ok(paths.has(path), `${path} is not among ${[...paths].join(' ')}`)
+      assert.ok(paths.has(path), `the reported paths must contain ${path}: ${[...paths].join(' ')}`)
   })
 })
 

@@ -19,7 +19,7 @@ async function latestOf(
   return Object.fromEntries(samples.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
 }
 
-test('each series has its newest value immediately, whatever the order of its samples', async () => {
+test('each series immediately has the value of its newest sample, for any order of samples', async () => {
   const endpoint = await unregisteredEndpoint()
   await collect(endpoint, [
     { timestamp: 10, a: 1, b: 2 },
@@ -56,21 +56,21 @@ function anotherNode(nodeId: string) {
 
 const marks = async () => (await sql`select node from time_series.latest_marks`).map(({ node }) => node)
 
-test('after a crash the table is completed from samples, packed or not', async () => {
+test('after a crash, the missing latest values are read from packed and unpacked samples', async () => {
   const endpoint = await unregisteredEndpoint()
   await collect(endpoint, [{ timestamp: 10, a: 1 }])
   await service.latest.flush(true)
   const { nodeId } = waypost.kit.members
   assert.deepEqual(await marks(), [nodeId])
   await collect(endpoint, [{ timestamp: 20, a: 2 }])
-  // Simulates a crash: the values in memory are lost.
+  // The test simulates a crash, in which the values in memory are lost.
   service.latest.dropAll()
   assert.deepEqual(await latestOf(endpoint), { 'auto~a': [10, 1] })
 
   const next = anotherNode('next')
   await next.latest.start()
   assert.deepEqual(await latestOf(endpoint), { 'auto~a': [20, 2] })
-  assert.deepEqual(await marks(), [nodeId], 'the mark of a node that may be alive must stay')
+  assert.deepEqual(await marks(), [nodeId], 'the mark of a node that may be alive must be kept')
 
   await collect(endpoint, [{ timestamp: 30, a: 3 }])
   service.latest.dropAll()
@@ -90,7 +90,7 @@ test('the mark is stored before the first sample after a pause is acknowledged',
   const endpoint = await unregisteredEndpoint()
   await collect(endpoint, [{ timestamp: 10, a: 1 }])
   for (let flush = 0; flush < 3; flush++) await service.latest.flush()
-  assert.deepEqual(await marks(), [], 'no mark must stay when all values are saved')
+  assert.deepEqual(await marks(), [], 'the mark must be deleted when all values are saved')
   await collect(endpoint, [{ timestamp: 20, a: 2 }])
   assert.deepEqual(await marks(), [waypost.kit.members.nodeId])
   service.latest.dropAll()

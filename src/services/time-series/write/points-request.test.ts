@@ -69,7 +69,7 @@ suite('writing points', () => {
     assert.deepEqual(await points(id), {})
   })
 
-  test('an unknown endpoint, or one of another version, rejects the whole request', async () => {
+  test('a request with an unknown endpoint, or with an endpoint of another version, is rejected completely', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const other = await registerEndpoint(await unregisteredEndpoint())
     const missing = await put(admin, endpoint, { [endpoint.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
@@ -86,7 +86,7 @@ suite('writing points', () => {
     assert.deepEqual(await points(endpoint.endpointId), {})
   })
 
-  test('__proto__ is an endpoint that does not exist', async () => {
+  test('the endpoint id __proto__ gets the 404 of a missing endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const answer = await put(admin, endpoint, '{"__proto__": {"a": []}}')
     assert.deepEqual(
@@ -110,7 +110,7 @@ suite('permission to write points', () => {
     assert.equal((await put(as(all), endpoint, {})).status, 404)
   })
 
-  test('other callers get the 404 of an unknown version or endpoint', async () => {
+  test('callers of other tenants get the 404 of an unknown version or endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const second = await registerEndpoint(endpoint)
     const body = { [endpoint.endpointId]: { a: [at(1)] } }

@@ -6,7 +6,7 @@ import { PointsStored, type StoredPoint } from '../events.ts'
 
 const { collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 
-test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
+test('if a service handles the event, stored points are published in batches in the transaction that stores them', async () => {
   const publishedPoints: StoredPoint[][] = []
   const handled: StoredPoint[] = []
   waypost.kit.bus.subscribe(PointsStored, ({ points }) => void publishedPoints.push(points))

@@ -20,7 +20,7 @@ async function places(applicationName: string) {
   ])
 }
 
-test('the newest point of the configured series is the place of an endpoint', async () => {
+test('the place of an endpoint is the newest point of the configured series', async () => {
   const endpoint = await anEndpoint()
   const { applicationName: app } = endpoint
   const configured = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
@@ -60,12 +60,12 @@ test('the newest point of the configured series is the place of an endpoint', as
   await send({ timestamp: 2500, lat: 9, lon: 9 })
   assert.deepEqual(await places(app), [[50.5, 30.25]], 'an older point must not move the endpoint')
   await send({ timestamp: 4000, lat: 95, lon: 9 }, { timestamp: 5000, lat: 'x', lon: 9 })
-  assert.deepEqual(await places(app), [[50.5, 30.25]], 'values that are no location must not move the endpoint')
+  assert.deepEqual(await places(app), [[50.5, 30.25]], 'invalid coordinates must not move the endpoint')
   await send({ timestamp: 6000, lat: -33.9, lon: 18.4 })
   assert.deepEqual(await places(app), [[-33.9, 18.4]])
 })
 
-test('without a configured series the metadata is the place', async () => {
+test('without a configured series, the place of an endpoint is read from its metadata', async () => {
   const endpoint = await anEndpoint()
   await api.collect(messageOf(endpoint), [{ latitude: 1, longitude: 2 }])
   assert.deepEqual(await places(endpoint.applicationName), [])

@@ -16,7 +16,7 @@ const endpointOf = (name: string) => ({
   endpointId: name,
 })
 
-test('two nodes write, close slots and pack concurrently, and nothing is lost', async () => {
+test('no sample is lost while two nodes write, close slots and pack concurrently', async () => {
   const model = new Map<string, Map<number, number>>()
   let ended = false
   const failures = new Set<string>()
@@ -63,7 +63,7 @@ test('two nodes write, close slots and pack concurrently, and nothing is lost', 
 const valuesOf = (points: Record<string, [number, unknown][]>) =>
   points['auto~v/value']!.map(([, value]) => value as number).sort((a, b) => a - b)
 
-test('two nodes that receive samples without a timestamp of one endpoint in the same milliseconds store all of them', async () => {
+test('two nodes that receive samples without a timestamp of the same endpoint in the same milliseconds store all samples', async () => {
   const endpoint = endpointOf('roaming')
   const start = Date.now()
   const count = 200
@@ -72,7 +72,7 @@ test('two nodes that receive samples without a timestamp of one endpoint in the 
     Array.from({ length: 4 }, async () => {
       while (next < count) {
         const value = next++
-        // There are many samples in each millisecond, so that both nodes assign the same times.
+        // The test sends many samples in each millisecond, so that both nodes assign the same times.
         const at = new Date(start + Math.floor(value / 20) * 5)
         await api.collect(messageOf(endpoint, at), [{ v: value }, { v: value + 0.5 }])
       }
@@ -82,7 +82,7 @@ test('two nodes that receive samples without a timestamp of one endpoint in the 
   const expected = Array.from({ length: 2 * count }, (_, half) => half / 2)
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   assert.deepEqual(valuesOf(await first.points('roaming')), expected)
-  // The latest value of each node is a point that is stored.
+  // The latest value at each node must be a stored point.
   const stored = (await first.points('roaming'))['auto~v/value']!
   for (const { service } of processes) {
     const [newest] = [...(await service.latest.read([await service.numbers.endpointNo(endpoint)])).values()].flat()
@@ -92,7 +92,7 @@ test('two nodes that receive samples without a timestamp of one endpoint in the 
   assert.deepEqual(valuesOf(await second.points('roaming')), expected)
 })
 
-test('a node that starts does not reuse times, even those ahead of its clock', async () => {
+test('a node that starts does not reuse assigned times, even times ahead of its clock', async () => {
   const endpoint = endpointOf('burst')
   const [first] = processes
   const at = new Date()
@@ -103,14 +103,14 @@ test('a node that starts does not reuse times, even those ahead of its clock', a
     await next.api.collect(messageOf(endpoint, new Date(at.getTime() + 100 * message)), [{ v: 3000 + message }])
   const points = await next.points('burst')
   assert.deepEqual(valuesOf(points), [...Array(3005).keys()])
-  // The points are in the order of arrival.
+  // The points must be in the order of arrival.
   assert.deepEqual(
     points['auto~v/value']!.map(([, value]) => value),
     valuesOf(points),
   )
 })
 
-test('of two values with the same time the later write wins, whatever the clocks of the nodes say', async () => {
+test('if two values have the same time, the value that was written later is kept, even if the clocks of the nodes differ', async () => {
   const endpoint = endpointOf('corrected')
   const behind = await open({ now: () => new Date(Date.now() - 60_000) })
   const [ahead] = processes
@@ -129,7 +129,7 @@ test('of two values with the same time the later write wins, whatever the clocks
   assert.deepEqual(await behind.points('corrected'), { 'auto~v/value': [[1000, 5]] })
 })
 
-test('the latest value includes what any node has acknowledged, also before it is in the table', async () => {
+test('the latest value is current for samples that any node has acknowledged, even before the table contains them', async () => {
   const endpoint = endpointOf('latest')
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpointNo = await first.service.numbers.endpointNo(endpoint)
@@ -141,13 +141,13 @@ test('the latest value includes what any node has acknowledged, also before it i
     assert.deepEqual(await newest(reader), [[1000 + turn, turn]])
     if (turn === 1) await writer.service.latest.flush(true)
   }
-  // The first sample repeats a time, and the second has an older time and changes nothing.
+  // The first sample replaces the value of its time. The second sample is older, so it does not change the latest value.
   await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
   await first.collect(endpoint, [{ timestamp: 1001, v: 8 }])
   assert.deepEqual(await newest(second), [[1003, 7]])
 })
 
-test('a node that packs stops within a second, and another node continues', async () => {
+test('a node that is packing can be stopped within a second, and another node continues to pack', async () => {
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpoint = endpointOf('busy')
   const samples = Array.from({ length: 20_000 }, (_, index) => ({ timestamp: index * 1000, a: index, b: index / 3 }))

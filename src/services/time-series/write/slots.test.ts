@@ -38,7 +38,7 @@ suite('slots', () => {
     )
   })
 
-  test('no statistics are collected for values', async () => {
+  test('PostgreSQL collects no statistics for the columns of values', async () => {
     const analysed = await sql`
       select attname::text as name from pg_attribute
       where attrelid = ${`time_series.samples_${await service.slots.current()}`}::regclass and attnum > 0 and attstattarget is distinct from 0
@@ -49,7 +49,7 @@ suite('slots', () => {
     )
   })
 
-  test('closing gives up if a writer takes too long, and the slot stays open', async () => {
+  test('if a writer takes too long, the slot is not closed', async () => {
     const slot = await service.slots.current()
     const writeGate = Promise.withResolvers<void>()
     const writing = waypost.kit.db.tx(async (tx) => {
@@ -67,7 +67,7 @@ suite('slots', () => {
     await writing
   })
 
-  test('a node that does not know that its slot was closed loses nothing', async () => {
+  test('a node that has an outdated cache of the open slot loses no sample', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: 1, a: 1 }])
     const slotBefore = await service.slots.current()

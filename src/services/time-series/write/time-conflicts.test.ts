@@ -26,7 +26,7 @@ for (const isAlone of [true, false])
     assert.equal(conflicts.needLookup(rows, 2), !isAlone)
   })
 
-test('a slot that is replaced at once does not shorten the lookups of the next slot', () => {
+test('a slot that is replaced immediately does not shorten the time of lookups in the next slot', () => {
   const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 60_000, isAlone: () => true })
   const rows = aStampedSample()
   assert.equal(conflicts.needLookup(rows, 1), true)

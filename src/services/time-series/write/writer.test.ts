@@ -42,7 +42,7 @@ async function anEndpointToWrite(writer: ReturnType<typeof aWriter>) {
   }
 }
 
-test('of two writes of the same time the later one wins, even if the earlier one is delayed and stored in a later slot', async () => {
+test('if two writes have the same time, the later value is kept, even if the earlier write is delayed and stored in a later slot', async () => {
   let [isHeld, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
@@ -85,7 +85,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
   const { endpoint, write } = await anEndpointToWrite(writer)
   await write(7)
   assert.equal(failures, -1)
-  // A stamped sample is not moved to another time because of its own earlier attempt.
+  // A sample that got its time from the platform keeps this time when its write is repeated.
   failures = 2
   await write(8, 5000)
   assert.equal(failures, 1, 'the second attempt must find the stored rows')
@@ -120,7 +120,7 @@ test('a time that is used in an older slot is detected', async () => {
   })
 })
 
-test('callers get an error while the database is unavailable, and later ones are served', async () => {
+test('callers get an error while the database is unavailable, and later callers succeed', async () => {
   let isUnreachable = true
   const writer = aWriter({
     timeoutMs: 300,
@@ -137,7 +137,7 @@ test('callers get an error while the database is unavailable, and later ones are
   await eventually(() => write(6))
   assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 6]] })
   const before = await order.position()
-  await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'no write must count as unfinished'))
+  await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'no write may count as unfinished'))
 })
 
 const unreachable = () => Object.assign(new Error('unreachable'), { code: 'ECONNREFUSED' })
@@ -205,7 +205,7 @@ test('a failing or hanging event of one endpoint does not delay other endpoints,
   )
 })
 
-test('of many samples with the same time the last one is kept, whether samples are published or not, also across slots', async () => {
+test('if many samples have the same time, the last sample is kept, with and without published samples, even across slots', async () => {
   const published = new Map<string, number[]>()
   let failures = 0
   const writer = aWriter({

@@ -106,7 +106,7 @@ suite('packing', () => {
       assert.equal(Math.floor(firstAt / hourMicros), Math.floor(lastAt / hourMicros))
   })
 
-  test('packing gives the same result in a thread', async () => {
+  test('packing in a thread has the same result as packing in the main thread', async () => {
     const thread = createPackThread()
     const sources = [{ data: encoded(Array.from({ length: 600 }, (_, n) => aStored({ micros: base + n }))) }]
     const result = await thread.pack(sources, 600)
@@ -153,7 +153,7 @@ const total = async (query = '') => {
 }
 
 suite('blocks', () => {
-  test('small blocks of an hour are packed again together', async () => {
+  test('small blocks of an hour are packed again into one block', async () => {
     for (let n = 0; n < 5; n++) {
       await record([
         { tenantId: 'slow', correlationId: `c-${n}`, endpointId: `ep-${n}`, createdAt: new Date(base / 1000 + n) },
@@ -189,12 +189,12 @@ suite('blocks', () => {
       select n, pg_column_size(endpoints) as bytes, pg_column_compression(endpoints) as compression
       from traffic_log.blocks where tenant_id = 'compressed'`
     assert.equal(block?.n, 150)
-    assert.ok(block.compression, 'the endpoints are not compressed')
+    assert.ok(block.compression, 'the column of endpoints must be compressed')
     assert.ok(block.bytes < 150, `${block.bytes} bytes`)
     assert.equal((await stored('compressed')).length, 150)
   })
 
-  test('the number of an endpoint is written once for eight days, and not deleted while a block has it', async () => {
+  test('the use of an endpoint number is written once in eight days, and the number is kept while a block uses it', async () => {
     const first = 8 * 4000
     const rowAfterUseOn = async (day: number) => {
       await sql.begin((inner) => numbersOf(inner, 'numbered', ['ep'], day))
@@ -208,7 +208,7 @@ suite('blocks', () => {
     assert.notEqual(await rowAfterUseOn(first + 8), written)
   })
 
-  test('the periodic task packs batches that are old or have many records, and leaves the rest', async () => {
+  test('the periodic task packs batches that are old or have many records, and no other batches', async () => {
     const tenants = async () =>
       (await sql`select distinct tenant_id from traffic_log.batches order by 1`).map(({ tenantId }) => tenantId)
     await pack()
@@ -239,7 +239,7 @@ suite('blocks', () => {
       while (!isOver) {
         const before = acknowledged
         const { body } = await ask(`GET ${root}/endpoint-traffic?size=1000`)
-        assert.ok(body.totalElements >= before, `${body.totalElements} of ${before}`)
+        assert.ok(body.totalElements >= before, `at least ${before} records must be found, and ${body.totalElements} were found`)
         const ids = new Set(body.content.map(({ correlationId }: { correlationId: string }) => correlationId))
         assert.equal(ids.size, Math.min(1000, body.totalElements))
       }

@@ -104,7 +104,7 @@ suite('permission to connect', () => {
     'a name that is not an id': [{}, { X509_0_CN: '* ' }],
   }
   for (const [name, [change, env]] of Object.entries(refused))
-    test(`${name} is refused`, async () => {
+    test(`a connection with ${name} is refused`, async () => {
       const { connections, sent, routes } = open(async () => change && { ...row, ...change })
       connections.handle(notice('CONNECT', env))
       await eventually(() => assert.deepEqual(sent, ['client-deny 3 1 "denied"\n']))
@@ -146,7 +146,7 @@ suite('the lease', () => {
     takeLease: (claim: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, claim),
   }
 
-  test('one process has the lease; another takes over when the heartbeat stops, but not because the database was unreachable', async () => {
+  test('one process has the lease; another process takes over if the heartbeat stops, but not if only the database was unreachable', async () => {
     let nowMs = 0
     const [first, second, third] = ['one', 'two', 'three'].map((holder) =>
       createLeaseWatch({ holder, host: `host-${holder}` }, () => nowMs),
@@ -175,7 +175,7 @@ suite('the lease', () => {
 })
 
 suite('problems of the machine', () => {
-  test('missing programs and a wrong operating system are named', () => {
+  test('the problem names a missing program or the wrong operating system', () => {
     assert.deepEqual(missingParts({}, 'darwin'), ['The VPN server runs on Linux only, this is darwin'])
     const [openvpn, nft, ip] = missingParts({})
     for (const [problem, name] of [
@@ -186,7 +186,7 @@ suite('problems of the machine', () => {
       assert.match(problem!, new RegExp(`not installed; on Debian: apt-get install ${name}`))
   })
 
-  test('a port in use is named with its setting', async () => {
+  test('the problem of a port in use names the setting of the port', async () => {
     const tcp = createServer().listen(0, '0.0.0.0')
     await once(tcp, 'listening')
     const { port } = tcp.address() as AddressInfo
@@ -204,7 +204,7 @@ suite('problems of the machine', () => {
 })
 
 suite('the configuration of the server', () => {
-  test('the text that is printed has quoted paths and no key', () => {
+  test('the printed configuration has quoted paths and no key', () => {
     const files = { socket: '/tmp/a "b/s', revocationLists: '/tmp/c' }
     const text = serverConfig({ protocol: 'tcp', port: 1194, files, dropRights: true }, hiddenInstallation)
     assert.match(text, /^management "\/tmp\/a \\"b\/s" unix$/m)
@@ -231,7 +231,7 @@ suite('the configuration of the server', () => {
 })
 
 suite('tenants', () => {
-  test('clients of a tenant that is not available may not be connected', async () => {
+  test('clients of a tenant that is not available are listed as clients that must not be connected', async () => {
     await sql`
       insert into vpn.tenants (tenant_id, range_start, certificate, sealed_key, serial_number, fingerprint)
       values ('t', '10.80.0.0', '', '', '1', '')`

@@ -76,7 +76,7 @@ test('events that wait for another node are checked with one statement, and run 
       return []
     },
     ended: async ({ id }) => void (await deleteEvents(db.sql, [id])),
-    reject: async () => assert.fail('no event must be rejected'),
+    reject: async () => assert.fail('no event may be rejected'),
   })
   const event = (endpointId: string): RuleEvent => ({
     type: 'endpoint-data-samples-received',
@@ -140,7 +140,7 @@ test('rows that are committed during a read are read by the next read', async ()
       return []
     },
     ended: async ({ id }) => void (await deleteEvents(db.sql, [id])),
-    reject: async () => assert.fail('no event must be rejected'),
+    reject: async () => assert.fail('no event may be rejected'),
   })
   const store = async (): Promise<StoredRow> => {
     const event: RuleEvent = { type: 'cron', eventId: 'e', at: 0, triggerId: 't', payload: {} }
