@@ -36,7 +36,7 @@ export async function binary(): Promise<Figure[]> {
     if (incoming.statusCode >= 300) throw new Error(`answered ${incoming.statusCode}`)
   }
 
-  // This upload warms up the platform, so that memory for compiled code and caches does not count.
+  // This upload warms up the platform, so that the measured memory does not include compiled code and caches.
   const warm = post('/binary-data')
   warm.end(Buffer.alloc(100 * megabyte))
   await waitForEnd(warm)

@@ -18,7 +18,7 @@ type Environment = Record<string, string>
 interface Outcome {
   milliseconds: number
   lines: number
-  /** Highest memory of the command and its children (PSS). */
+  /** Maximum memory of the command and its child processes (PSS). */
   memoryMb: number
 }
 
@@ -46,7 +46,7 @@ async function apiKeyOf({ ask }: BenchPlatform): Promise<string> {
   return createdKey.body.key
 }
 
-/** Measures the commands alternately, so that all run under the same load of the machine. */
+/** Measures the commands alternately, so that the load of the machine is the same for all commands. */
 async function durations(platform: BenchPlatform, environment: Environment): Promise<Figure[]> {
   const path = `/epr/api/v1/endpoints/${idOf(1)}`
   const request = async () => {
@@ -78,7 +78,7 @@ async function durations(platform: BenchPlatform, environment: Environment): Pro
 
 const pageSize = 1000
 
-/** Reads the same list with `fetch`, in pages of the maximum size, one after the other. Returns the endpoints per second. */
+/** Reads the same list with `fetch`, in sequential pages of the maximum size. Returns the endpoints per second. */
 async function barePages({ WAYPOST_URL: url, WAYPOST_API_KEY: key }: Environment): Promise<number> {
   const began = performance.now()
   let read = 0

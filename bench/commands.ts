@@ -12,7 +12,7 @@ import { removeDirectory } from './platform.ts'
 import { quantile } from './register/measure.ts'
 import type { Figure } from './report.ts'
 
-/** BENCH_SECONDS and BENCH_CALLERS make a quick run possible. */
+/** BENCH_SECONDS and BENCH_CALLERS set smaller values for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const callersThatWait = Number(process.env.BENCH_CALLERS ?? 10_000)
 const rounds = seconds * 100
@@ -54,7 +54,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 interface RoundTrips {
-  /** Times of a device request and its response at the gateway alone: without the traffic log, and with an extension that does nothing. */
+  /** Milliseconds from a device request to its response at a gateway without traffic log, with an extension that does nothing. */
   request: number[]
   commit: number[]
   /** The sum of `request` and `commit`. */
@@ -62,7 +62,7 @@ interface RoundTrips {
   command: number[]
 }
 
-/** Measures commands, and alternately the least work that a command needs: one device request and one commit. */
+/** Measures commands, and alternately the minimum work of a command: one device request and one commit. */
 async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepared: PreparedData): Promise<RoundTrips> {
   const gateway = await startCore(prepared, 'answered', { core: 'any' })
   const bareDevice = await openBareDevice(gateway.port, prepared.tokens[0]!)

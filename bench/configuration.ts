@@ -93,7 +93,7 @@ async function expectStatus(ask: Ask, status: number, operation: string, body?: 
   return answer.body
 }
 
-/** Registers the endpoints, a thousand at a time; returns their tokens. */
+/** Registers the endpoints in batches of a thousand. Returns their tokens. */
 async function registerAll(ask: Ask): Promise<string[]> {
   const tokens = Array.from({ length: endpoints }, (_, n) => `bench-token-${n}`)
   for (let at = 0; at < endpoints; at += 1000) {
@@ -117,7 +117,7 @@ async function createFilter(ask: Ask): Promise<string> {
   return id
 }
 
-/** Connects the endpoints, many of them on one connection, as behind a field gateway. Counts the configurations that arrive, by name. */
+/** Connects the endpoints with many endpoints on each connection, as behind a field gateway. Counts the arriving configurations by name. */
 async function connectAll({ platform }: BenchPlatform, tokens: string[], received: Map<string, number>) {
   async function connectSome(some: string[]): Promise<MqttClient> {
     const device = await connectAsync(platform.mqttUrl)
@@ -134,7 +134,7 @@ async function connectAll({ platform }: BenchPlatform, tokens: string[], receive
   return devices
 }
 
-/** Inserts the same rows into a table of the same shape, with the same indexes. */
+/** Inserts the same rows into a table with the same columns and indexes. Returns the milliseconds. */
 async function plainInsert({ sql }: BenchPlatform): Promise<number> {
   await sql.unsafe('drop table if exists public.bench_rows')
   await sql.unsafe('create table public.bench_rows (like configuration.endpoint_configs including all)')

@@ -12,14 +12,14 @@ import type { Figure } from './report.ts'
 
 /** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
-/** Directory that keeps the data for further runs; without it each run fills a new database. */
+/** Directory in which the data is kept for further runs. Without this setting, each run fills a new database. */
 const keptDirectory = process.env.BENCH_KEPT_DIRECTORY
 const rounds = 100
 const warmUps = 10
 const budgetMs = 6000
 /**
- * Time limit for all runs of the plain statement of a kind of request. For a rare search the statement takes seconds, so it runs fewer
- * times, but at least once.
+ * Time limit for all runs of the plain statement of one kind of request. A statement that takes seconds runs fewer times, but at least
+ * once.
  */
 const plainBudgetMs = 6000
 /** Every third endpoint has been active. Of the active endpoints, every thousandth is connected. */

@@ -1,6 +1,6 @@
 /**
  * Runs commands, configurations, rollouts and uploads while one of two nodes is killed (kill -9) thirty times. The run ends with an error
- * if a guarantee is violated.
+ * if an acknowledged change is lost or a command is repeated.
  */
 import { killControlRounds } from '../test/faults/control.ts'
 import { withTemporaryDirectory } from './platform.ts'

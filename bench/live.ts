@@ -15,7 +15,7 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
-/** Duration of the load in one turn, including its first part, which is not measured. */
+/** Seconds of load in one turn. They include the warm-up, which is not measured. */
 const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 

@@ -129,7 +129,7 @@ async function measureLatency({ bench, network }: Opened): Promise<Figure[]> {
     messages.push(own)
   }
   await device.endAsync()
-  // The median over the rounds is used, because in an average one pause of a shared machine would determine the ratio.
+  // The figures are medians over the rounds, because one pause of a shared machine would determine an average.
   const medianPercentile = (rounds: number[][], part: number) => median(rounds.map((round) => percentile(round, part)))
   const [ours, own] = [medianPercentile(uplinks, 0.99), medianPercentile(messages, 0.99)]
   return [

@@ -19,9 +19,8 @@ const batches = 2
 const singles = 1000
 
 /**
- * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver, and
- * compares both sizes with each other. The growth of the time is measured only for pages whose number of matches does not grow with the
- * register.
+ * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver. For
+ * pages whose number of matches does not grow with the register, it also compares the times of both sizes.
  */
 export async function register(): Promise<Figure[]> {
   const bench = await openBenchPlatform()

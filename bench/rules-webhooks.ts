@@ -35,7 +35,7 @@ export async function rulesWebhooks(): Promise<Figure[]> {
     await measure(receiver, send, warmUpSeconds)
     await measure(receiver, bareSender(receiver.url), 2)
     const results: Results[] = []
-    // The parts alternate, because the machine is not equally busy all the time.
+    // The parts alternate, because the load of the machine varies.
     for (let part = 0; part < 3; part++) {
       const bare = await measure(receiver, bareSender(receiver.url), seconds / 3)
       const before = cpuSeconds(bench.node.pid)
@@ -132,7 +132,7 @@ export async function createRule(ask: Ask, url: string) {
 
 export type SendOne = (n: number) => void
 
-/** Connects devices, and returns a function that sends the sample with the given number from one of them. */
+/** Connects devices. Returns a function that sends the sample with the given number from one of the devices. */
 export async function openDevices(
   mqttUrl: string,
   tokens: string[],

@@ -7,12 +7,12 @@ import { type Figure, median } from './report.ts'
 
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
-/** Number of measurements. They are many and short, so that other programs hardly change the median. */
+/** Number of measurements. Many short measurements are used, so that other programs hardly change the median. */
 const samples = Number(process.env.BENCH_SAMPLES ?? 201)
 const callsPerSample = 100
 const warmUpCalls = 2000
 
-/** Alternates calls of the SDK with calls of `fetch`, so that both run under the same load of the machine. */
+/** Alternates calls of the SDK with calls of `fetch`, so that the load of the machine is the same for both. */
 async function overhead(): Promise<number> {
   const endpoint = {
     endpointId: 'thermo-1',

@@ -2,7 +2,7 @@ import { sleep } from '../src/kernel/clock.ts'
 import { removeDirectory, startPlatform, temporaryDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Idle memory is read this long after the platform is ready. */
+/** Seconds from the time when the platform is ready to the measurement of idle memory. */
 const idleSeconds = 20
 
 /**

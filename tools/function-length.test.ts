@@ -18,7 +18,7 @@ suite('the length of functions', () => {
   ]
   for (const [name, open, close] of forms)
     test(`the length of functions counts ${name}`, () => {
-      // An arrow function without braces has no closing line, so it may have one more line.
+      // An arrow function without braces has no closing line, so its body may have one more line.
       const most = close === '' ? inside + 1 : inside
       assert.deepEqual(longFunctions(`${open}\n${body(most)}${close}\n`), [])
       const [found] = longFunctions(`${open}\n${body(most + 1)}${close}\n`)

@@ -34,13 +34,13 @@ const faults: [what: string, change: object, problem: RegExp][] = [
   ['with an answer without a name', { responses: { 200: json({ type: 'object' }) } }, /has no name/],
 ]
 for (const [what, change, problem] of faults)
-  test(`an operation ${what} is refused`, () => {
+  test(`an operation ${what} is reported`, () => {
     const problems = problemsOf(change)
     assert.equal(problems.length, 1)
     assert.match(problems[0]!, problem)
   })
 
-test('two operations with the same name are refused', () => {
+test('two operations with the same name are reported', () => {
   const paths = { '/a/{id}': { post: good }, '/b/{id}': { post: good } }
   assert.match(operationProblems({ paths, components }).join(), /has the same name as POST \/a\/{id}: things\.create/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commentsOf, lacksVerb, logTextProblems, nameProblems, proseProblems, proseWarnings } from './prose.ts'
 
-test('comments are found with their lines, block and line comments alike', () => {
+test('block comments and line comments are found with the numbers of their lines', () => {
   const text =
     '/** Opens it. */\nconst a = 1\n  // First line\n  // and second.\nconst b = 2 // not alone\n/* plain */\n'
   assert.deepEqual(commentsOf(text), [
@@ -12,7 +12,7 @@ test('comments are found with their lines, block and line comments alike', () =>
   ])
 })
 
-test('comments of SQL files are found, and arithmetic is not taken for one', () => {
+test('comments of SQL files are found, and arithmetic with -- does not count as a comment', () => {
   assert.deepEqual(commentsOf('-- Keeps rows.\nselect 1\n  --b\n'), [{ line: 1, lines: ['Keeps rows.'], isDoc: false }])
 })
 

@@ -101,7 +101,7 @@ describe('a run of tests', { concurrency: true }, () => {
       assert.equal(code, 1, output)
       for (const name of names) assert.match(output, broken[name]![1], name)
       for (const [, pid] of output.matchAll(/started (\d+)/g))
-        assert.ok(!isAlive(Number(pid)), 'programs of a killed file must be killed too')
+        assert.ok(!isAlive(Number(pid)), 'programs that a killed test file started must also be killed')
       assert.match(output, /all is well|Not finished: .*good/)
     })
 

@@ -52,7 +52,7 @@ const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '..
 /** Modules that each test process loads first, in this order. */
 const preloaded = [fastResolution, harness('test-context.ts'), harness('timings.ts')]
 
-/** If more files than this fail, none is run again, because the failures then have a cause that another run does not change. */
+/** If more files than this number fail, no file runs again, because a second run would fail for the same cause. */
 const rerunFilesMax = 5
 
 /**
@@ -130,8 +130,8 @@ function killOverdue(directory: string, secondsMax: number) {
     removeRunning(directory, running)
     if (startTimeOf(pid) !== startTime) continue
     console.error(`Killed after ${secondsMax} s: ${file}`)
-    // The descendants of the process are killed too, because they would slow down other tests. Parents are killed first, so that they
-    // cannot start further processes.
+    // The descendants of the process are also killed, because they would slow down other tests. Parents are killed before their children, so
+    // that they cannot start further processes.
     for (const descendant of processTree(pid)) kill(descendant)
   }
 }

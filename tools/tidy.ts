@@ -78,7 +78,7 @@ const textRules: TextRule[] = [
   {
     rule: 'only kernel/clock.ts reads the time',
     forbidden: /\bDate\.now\(|new Date\(\)|performance\.now\(/,
-    // The sandbox and `painless` have a clock of their own, because they import nothing of the kernel.
+    // The sandbox and `painless` read the time themselves, because they import no file of the kernel.
     allowed: /^src\/(?:kernel|sandbox|painless)\/clock\.ts$/,
   },
   { rule: 'only kernel/ids.ts makes ids', forbidden: /randomUUID/, allowed: /^src\/kernel\/ids\.ts$/ },

@@ -5,7 +5,7 @@ import { expectStatus } from '../software/expect-status.ts'
 
 const nodes = 10_000
 const childrenOfNode = 10
-/** Number of further trees, so that the tables contain more than the measured tree. */
+/** Number of trees besides the measured tree, so that the tables are larger. */
 const otherTrees = 20
 const rounds = 30
 

@@ -1,4 +1,4 @@
-/** MQTT devices that answer each command at once, on sockets with TCP_NODELAY. */
+/** MQTT devices that answer each command immediately, on sockets with TCP_NODELAY. */
 import net from 'node:net'
 import { versionName } from '../gateway/bench-platform.ts'
 import { connect, publish } from '../gateway/packets.ts'
@@ -24,7 +24,7 @@ interface Request {
 const emptyResult: Request = { extension: 'cex', path: '/result/none/1', payload: [], responsePath: '/result/none/' }
 const sample: Request = { extension: 'dcx', path: '/json/1', payload: { t: 1 }, responsePath: '/json/1/' }
 
-/** Connects a device to the gateway alone, where an extension that does nothing handles its messages. */
+/** Connects a device to a gateway without other services. An extension that does nothing handles the messages of the device. */
 export const openBareDevice = (port: number, token: string) => open(port, token, sample)
 
 export const openDevice = (mqttUrl: string, token: string) => open(Number(new URL(mqttUrl).port), token, emptyResult)

@@ -1,4 +1,4 @@
-/** Starts a node on a database of its own, with an application and its endpoints. A second node can be added. */
+/** Starts a node on a new database, with an application and its endpoints. The bench can add a second node. */
 import { join } from 'node:path'
 import { connect, type Pool } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'

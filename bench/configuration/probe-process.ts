@@ -1,4 +1,4 @@
-/** Sends requests at a steady rate in a process of its own, so that the work of the simulated devices does not delay them. */
+/** Sends requests at a steady rate from a separate process, so that the work of the simulated devices does not delay the requests. */
 import { openHttpConnection } from '../register/http-connection.ts'
 
 const [baseUrl, token, endpoints] = process.argv.slice(2) as [string, string, string]
@@ -10,7 +10,7 @@ let durations: number[] = []
 let pending = 0
 
 /**
- * Sends the requests that are due. The latency of a request starts at the time at which it was due, even if all connections were busy then.
+ * Sends the requests that are due. The latency of a request is measured from its due time, even if all connections were busy at that time.
  */
 function next() {
   while (due.length > 0 && free.length > 0) {

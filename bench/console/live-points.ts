@@ -1,6 +1,6 @@
 /**
- * A dashboard draws 500 points a second for some minutes. The heap must not grow, and the page must get every point that the API lists
- * afterwards.
+ * Measures a dashboard that draws 500 points a second for some minutes. The heap must not grow, and the page must have got every point that
+ * the API lists at the end.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import { client } from '../../test/harness/client.ts'
@@ -14,7 +14,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 600)
 const seriesCount = 10
 const messagesPerSecond = 50
 /**
- * Number of measurements of the heap. The heap grows in the first third of the time, until the period that the dashboard shows is full of
+ * Number of measurements of the heap. In the first third of the time the heap grows, because the shown period is not yet filled with
  * points.
  */
 const samples = 12
@@ -59,7 +59,7 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
   await page.goto(address(`/dashboards/${dashboard.body.dashboardId}`))
   await settled(page)
   await page.getByRole('slider').first().waitFor()
-  // The subscription becomes active a moment after the page is drawn, so points are sent until the page has received some.
+  // The subscription becomes active after the page is drawn, so the bench sends points until the page has received a point.
   const receivedCount = () => page.evaluate<number>('window.received.points.size')
   for (let n = -1; (await receivedCount()) < seriesCount; n--) {
     await send(n)

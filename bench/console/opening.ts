@@ -9,7 +9,7 @@ import { type BenchConsole, endpoints } from './open.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 9)
 const warmUps = 2
-/** The processor is this many times slower while the time until the first rows is measured. */
+/** Factor by which the processor is slowed down for the measurement of the first rows. */
 const cpuSlowdown = 4
 
 export async function opening(bench: BenchConsole): Promise<Figure[]> {
@@ -66,7 +66,7 @@ const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test
 
 interface Opened {
   ms: number
-  /** Time that the form of the identity provider took. It is added to the time of the bare page, which would need the form too. */
+  /** Milliseconds that the form of the identity provider took. They are added to the time of the bare page, which would also need the form. */
   signInMs: number
   requests: ApiRequest[]
 }
@@ -172,7 +172,7 @@ async function firstRows({ browser, address }: BenchConsole): Promise<number> {
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setCPUThrottlingRate', { rate: cpuSlowdown })
     await page.addInitScript(watchRows)
-    // A locator is not used, because it would search the page for rows in each animation frame and delay the rows.
+    // The bench does not wait with a locator, because a locator searches the page in each animation frame and delays the rows.
     const shows = page.waitForEvent('console', (message) => message.text() === 'first rows')
     await page.goto(address('/endpoints'), { waitUntil: 'commit' })
     await shows

@@ -8,15 +8,15 @@ import { type BenchConsole, heapBytes } from './open.ts'
 const rows = Number(process.env.BENCH_ROWS ?? 10_000)
 
 /**
- * The page that is open before and after the list. It has few fields, because Chromium keeps the removed fields of a form in memory. The
- * page of the account, for example, would leave a list of more than 400 time zones there.
+ * The page that is open before and after the list. Chromium keeps removed form fields in memory, so this page must have few form fields.
+ * The page of the account, for example, has a field with more than 400 time zones.
  */
 const otherPage = '/vpn'
 
 const warmUps = 4
 /**
- * Number of rows of a warm-up. With so many rows, the console reduces distant pages of the list, so that the code for this is compiled before
- * the measurement.
+ * Number of rows of the warm-up. With so many rows, the console drops rows of distant pages, so the code for this is compiled before the
+ * measurement.
  */
 const warmUpRows = 1_500
 

@@ -22,7 +22,7 @@ const handler = async (sql: Sql, { key, n }: BenchEvent) => {
   await sql`insert into bench.delivered (key, n) values (${key}, ${n})`
 }
 
-/** Runs work with a new database, so that only the events of this measurement wait. */
+/** Runs work with a new database, which contains only the events of this measurement. */
 export async function withDatabase<T>(directory: string, work: (connection: ConnectionOptions) => Promise<T>) {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   try {

@@ -31,7 +31,7 @@ export async function idleTransactions(directory: string, nodes: number, seconds
     await sleep(settleMs)
     const before = await count()
     await sleep(seconds * 1000)
-    // One of these transactions is the query itself.
+    // One of these transactions is the query that reads the count.
     return ((await count()) - before - 1) / seconds / nodes
   } finally {
     for (const node of started) await node.stop()

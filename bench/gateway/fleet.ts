@@ -1,6 +1,6 @@
 /**
- * Many connections with minimal cost. Packets are built in advance, and all connections share one read buffer. One write sends as many
- * messages as the replies of one read allow. Packet ids and request ids depend only on the position in the window, so they never change.
+ * Opens many connections at minimal cost. Packets are built in advance, and all connections share one read buffer. One write sends as many
+ * messages as the replies of one read allow. Packet ids and request ids depend only on the position in the window, so packets can be reused.
  */
 import net from 'node:net'
 import { connect, publish, subscribe } from './packets.ts'
@@ -48,7 +48,7 @@ export interface Device {
   pubacks: Buffer[]
   rest: Buffer | undefined
   ready(): void
-  /** Called when the connection ends. If it is undefined, the connection counts as lost. */
+  /** Called when the connection ends. If this function is undefined, the connection counts as lost. */
   onLost: (() => void) | undefined
 }
 
@@ -64,7 +64,7 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-/** Number of connections from each loopback address. An address has only slightly more client ports. */
+/** Number of connections from each loopback address. It is slightly below the number of client ports of an address. */
 const perAddress = 20_000
 /** Last letter of the topic of a response (`…/status`), unless the response is an error. */
 const lastOfStatus = 's'.charCodeAt(0)
@@ -95,7 +95,7 @@ async function close(running: FleetState) {
   running.closing = true
   const sockets = running.fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
   const closed = sockets.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
-  // The sockets are reset, because a reset leaves no port in TIME_WAIT.
+  // The bench resets the sockets, because a reset leaves no port in TIME_WAIT.
   for (const socket of sockets) socket.resetAndDestroy()
   await Promise.all(closed)
 }

@@ -14,7 +14,7 @@ const harness = join(import.meta.dirname, '../../test/harness')
 const startChild = ([command, ...args]: readonly string[]) =>
   spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
-/** Measures the gateway with an extension that does nothing. Misbehaving clients have a valid token too. */
+/** Measures the gateway with an extension that does nothing. The misbehaving clients also have a valid token. */
 export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   const server = await startCore(prepared, 'acknowledged', { core: 'any', limits: true })
   const [healthyTopic, abusiveTopic] = prepared.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)

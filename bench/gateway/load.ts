@@ -10,14 +10,14 @@ export interface ConnectOrder {
   count: number
   expecting: ExpectedReply
   window: number
-  /** Number of connections that are opened at a time. */
+  /** Maximum number of connections that are being opened at the same time. */
   concurrency: number
   versionName: string
   payload: PayloadName
-  /** Tokens of the endpoints. Without them, tokens are made up, for servers that do not check tokens. */
+  /** Tokens of the endpoints. Without this option, the bench invents tokens, for servers that do not check tokens. */
   tokens?: string[]
   subscribes?: boolean
-  /** True if each connection sends a first message at once, and counts as connected when this message is answered. */
+  /** If true, each connection immediately sends a first message, and counts as connected when this message is answered. */
   firstMessage?: boolean
 }
 
@@ -192,7 +192,7 @@ function startAll(): undefined {
   for (const device of fleet!.devices) fleet!.send(device, windowSize, performance.now())
 }
 
-/** Sends at a steady rate, even if responses are late. The latency of a message starts at the time at which it was due. */
+/** Sends at a steady rate, even if responses are late. The latency of a message is measured from its due time. */
 function sendSteadily(rate: number): NodeJS.Timeout {
   const devices = fleet!.devices
   const began = performance.now()

@@ -20,7 +20,7 @@ export const loads: Load[] = [
 ]
 
 const connectConcurrency = 200
-/** Time until the background work of first messages is done. */
+/** Milliseconds to wait until the background work of first messages is done. */
 const settlingMs = 3000
 
 export interface LoadFigures {

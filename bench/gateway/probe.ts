@@ -11,7 +11,7 @@ export interface Probe {
 const everyMs = 20
 const connectionCount = 16
 
-/** Starts the probe. The latency of a request starts at the time at which it was due, even if it had to wait for a free connection. */
+/** Starts the probe. The latency of a request is measured from its due time, even if it had to wait for a free connection. */
 export async function startProbe(baseUrl: string, path: string, token: string): Promise<Probe> {
   const free = await Promise.all(Array.from({ length: connectionCount }, () => openHttpConnection(baseUrl)))
   const all = [...free]

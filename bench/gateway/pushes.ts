@@ -1,6 +1,6 @@
 /**
- * Measures two nodes: pushes from one node to devices at the other, and signals caused by devices that connect and disconnect. The sender
- * of a push waits for its outcome.
+ * Measures two nodes: pushes from one node to devices at the other node, and the signals that devices cause when they connect and
+ * disconnect. The sender of a push waits for its outcome.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

@@ -19,7 +19,7 @@ const budgetMs = 20_000
 interface Comparison {
   name: string
   body(round: number): object
-  /** Runs the plain statement; returns the result that the search must have too. */
+  /** Runs the plain statement. Returns its result, which the search must also have. */
   plain(round: number): Promise<string>
   /** Extracts the result from the response of a search, to compare it with the result of `plain`. */
   found(answer: Answer): string
@@ -180,7 +180,7 @@ async function compare(
     const api = () =>
       timed(async () => (answer = await connection.ask('POST', path, callerToken, body(round + warmUps))))
     const statement = () => timed(async () => (expected = await plain(round + warmUps)))
-    // The order alternates, because whichever runs second finds the rows in the cache.
+    // The order alternates, because the second of the two reads finds the rows in the cache.
     const times = round % 2 === 0 ? [await api(), await statement()] : [await statement(), await api()].reverse()
     if (found(JSON.parse(answer)) !== expected) throw new Error(`${name}: other documents than the statement finds`)
     if (round < 0) continue

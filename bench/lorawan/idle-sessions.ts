@@ -5,7 +5,7 @@ import { startSession } from '../../src/services/lorawan/session/session.ts'
 
 const [port = 0, count = 0] = process.argv.slice(2).map(Number)
 const warmUp = 100
-/** The platform too opens at most 50 sessions at a time. */
+/** Maximum number of sessions that are being opened at the same time, as in the platform. */
 const limited = createSemaphore(50)
 let connected = 0
 

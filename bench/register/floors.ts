@@ -1,4 +1,4 @@
-/** Measures the least work for the same result: plain inserts of the same rows, and a bare HTTP server that runs the plain statement. */
+/** Measures the minimum work for the same results: plain inserts of the same rows, and a bare HTTP server that runs the plain statement. */
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -59,7 +59,7 @@ async function insertRows(sql: Sql, tenantId: string, rows: ReturnType<typeof ne
 
 const bareRounds = 2000
 
-/** Returns the median response time of a bare HTTP server in a process of its own. The server sends the row of the plain statement. */
+/** Returns the median response time of a bare HTTP server in a separate process. The server sends the row of the plain statement. */
 export async function bareRead({ directory }: BenchPlatform): Promise<number> {
   const child = spawn(process.execPath, [import.meta.filename, 'bare', directory], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,7 +2,7 @@
 import net from 'node:net'
 
 export interface HttpConnection {
-  /** Returns the text of the response; throws unless it has the expected status. */
+  /** Returns the text of the response. Throws if the response does not have the expected status. */
   ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
   close(): void
 }

@@ -13,11 +13,11 @@ export interface PageKind {
   /** Returns the path; each round requests a different path. */
   path(round: number): string
   plain(round: number): Promise<PageResult>
-  /** Token of the caller. The default caller may read everything. */
+  /** Token of the caller. By default, the caller may read all endpoints. */
   token?: (() => Promise<string>) | undefined
   /**
-   * `limited`: the limits of ratio and p99 apply. `comparable`: the page has the same number of rows at every size of the register, so its
-   * growth is measured.
+   * `limited`: the limits of ratio and p99 apply. `comparable`: the page has the same number of rows at every size of the register, so the
+   * bench compares its times.
    */
   limited?: boolean
   comparable?: boolean
@@ -55,7 +55,7 @@ export async function measure({ token }: BenchPlatform, connection: HttpConnecti
     let expected: PageResult = { ids: [] }
     const api = () => timed(async () => (text = await connection.ask('GET', path, callerToken)))
     const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
-    // The order alternates, because whichever runs second finds the rows in the cache.
+    // The order alternates, because the second of the two reads finds the rows in the cache.
     const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
     compare(kind.name, foundIn(text), expected)
     if (round < 0 && hasTime()) continue

@@ -19,7 +19,7 @@ const deletion = 'Deletion of 1000 alerts in one request'
 type Name = keyof typeof paths | typeof deletion
 const names = [...(Object.keys(paths) as (keyof typeof paths)[]), deletion] as Name[]
 
-/** Returns the limit in milliseconds. All pages have the same limit, whatever they search. */
+/** Returns the limit in milliseconds. All pages have the same limit, and the deletion has a higher limit. */
 const limitOf = (name: Name) => (name === deletion ? 500 : 30)
 const deletions = 5
 

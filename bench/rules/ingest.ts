@@ -24,7 +24,7 @@ type Measured = LoadResult & { cost: Cost }
 /** Returns the processor time of a message in the platform and its database. Other work on the machine does not change this figure. */
 const costOf = ({ cost }: Measured) => cost.node + cost.database
 
-/** Measures the cases in turns, because the machine is not equally fast all the time. */
+/** Measures the cases in turns, because the speed of the machine varies. */
 async function measureCases<C extends Case>(
   names: C[],
   prepared: PreparedData,

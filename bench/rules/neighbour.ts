@@ -1,4 +1,4 @@
-/** Measures a tenant's evaluations, webhooks and acknowledgements of device messages while rules of another tenant loop, flood and hang. */
+/** Measures evaluations, webhooks and acknowledgements of one tenant while rules of another tenant loop, flood queues and hang. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'

@@ -99,8 +99,8 @@ async function writeAll(ledger: ReturnType<typeof createLedger>, batch: NewTrace
 }
 
 /**
- * Measures the newest page of one rule in a small and in a ten times larger table. The page must not become slower. Still larger tables are
- * not measured, because inserting 50,000,000 rows takes an hour.
+ * Measures the newest page of one rule in a table and in a ten times larger table. The page must not become slower. Larger tables are not
+ * measured, because inserting 50,000,000 rows takes an hour.
  */
 export async function newestPages(bench: BenchPlatform): Promise<Figure[]> {
   const few = Math.round(stored / 10)

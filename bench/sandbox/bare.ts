@@ -13,7 +13,7 @@ const run = vm.evalCode(
   '(() => { const { parse, stringify } = JSON; return (input, script) => stringify(script(parse(input))) })()',
 )
 const self = vm.undefined
-// The library restores snapshots into new instances only, which takes milliseconds. The fastest reset is to write the memory back.
+// The library can restore a snapshot only into a new instance, which takes milliseconds. It is faster to write the saved memory back.
 const { memory, __stack_pointer } = (
   vm as unknown as { exports: { memory: WebAssembly.Memory; __stack_pointer: WebAssembly.Global } }
 ).exports

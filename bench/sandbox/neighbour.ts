@@ -3,7 +3,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 const everyMs = 20
 const count = 400
 
-/** Compares the latency of a tenant's short scripts while another tenant does nothing, loops, and floods its queue. */
+/** Compares the latency of short scripts of one tenant while another tenant does nothing, loops, or floods its queue. */
 export async function measureNeighbour() {
   const sandbox = createSandbox()
   await latencyPercentile(sandbox, 50)

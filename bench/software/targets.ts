@@ -12,7 +12,7 @@ import { expectStatus } from './expect-status.ts'
 
 /** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
-/** Endpoints that one statement inserts. */
+/** Number of endpoints that one statement inserts. */
 const batchSize = 50_000
 const versions = 50
 const filterCount = 10
@@ -148,7 +148,7 @@ export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Fig
       () => timed(async () => (targets += (await select(endpointId)) ? 1 : 0)),
       () => timed(() => read(endpointId)),
     ] as const
-    // The order alternates, because whichever runs second finds the row in the cache.
+    // The order alternates, because the second of the two reads finds the row in the cache.
     const [one, other] =
       round % 2 === 0 ? [await both[0](), await both[1]()] : [await both[1](), await both[0]()].reverse()
     if (round < 0) continue

@@ -17,7 +17,7 @@ export interface BenchPlatform extends Server {
 export const benchConnectionName = 'bench'
 const connections = 4
 
-/** Starts the platform; its devices expect PUBACK only, because the topics have no request id. */
+/** Starts the platform. Its devices expect only a PUBACK, because their topics have no request id. */
 export async function startBenchPlatform(
   { directory, tokens }: PreparedData,
   environment: Record<string, string> = {},

@@ -69,7 +69,7 @@ export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): P
 
 const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
 
-/** Reads one series of an otherwise unused endpoint: once when it is packed, once when it is not packed yet. */
+/** Reads one packed series and one series that is not packed yet. Each series belongs to an endpoint without other series. */
 export async function readOne(bench: BenchPlatform, firstFree: number): Promise<Figure[]> {
   const { numbers, set } = await storeIds(bench, firstFree + 2)
   const only = (endpoint: number): StoredIds => ({ numbers: [numbers[endpoint]!], set })

@@ -61,7 +61,7 @@ const runFor = (generator: Generator, bench: BenchPlatform) =>
     }),
   )
 
-/** Starts a new slot every BENCH_SLOT_SECONDS, before the current slot is full, as another node could do. */
+/** Starts a new slot every BENCH_SLOT_SECONDS, before the present slot is full. */
 function startSlotChanges({ db }: BenchPlatform): () => void {
   if (slotSeconds === 0) return () => {}
   const slots = createSlots({ db, now: () => new Date() })

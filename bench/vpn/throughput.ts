@@ -93,7 +93,7 @@ export async function throughput(directory: string, folder: string, ask: Ask): P
     const measureOurs = async () =>
       ours.push(await floodMbit(network, namespace, ipAddress.replace(/\d+\.\d+$/, '0.1'), platformPort))
     const measureManual = async () => byHand.push(await floodMbit(network, namespace, '10.9.0.1', platformPort))
-    // The order of the two servers alternates, so that a change of the load of the machine favours neither.
+    // The order of the two servers alternates, so that a change of the load of the machine affects both servers.
     for (let round = 0; round < rounds; round++)
       for (const measure of round % 2 === 0 ? [measureOurs, measureManual] : [measureManual, measureOurs])
         await measure()

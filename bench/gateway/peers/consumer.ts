@@ -1,4 +1,4 @@
-/** The client that answers for Mosquitto, which cannot answer itself: receives every message and publishes the response. */
+/** MQTT client that receives every message at Mosquitto and publishes the response, because Mosquitto cannot respond by itself. */
 import net from 'node:net'
 import { connect, publish, subscribe } from '../packets.ts'
 

@@ -57,7 +57,7 @@ async function measure(order: Order) {
   const perSecond = (received() - before) / ((monotonicMs() - began) / 1000)
   const arrived = received() - before
   const visits = () => signalsOfVisits(second, first, order.visitors, order.versionName)
-  // The first message with a token changes the state of the token. This causes one signal to every node, once in the life of the token.
+  // The first message with a token activates the token, which causes one signal to every node. Later messages cause no such signal.
   const [firstSignals, signals] = [await visits(), await visits()]
   process.send!({ done: { perSecond, sent, received: arrived, firstSignals, signals } })
   process.on('disconnect', () => {

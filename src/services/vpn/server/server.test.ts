@@ -99,12 +99,12 @@ suite('permission to connect', () => {
     'a certificate without its authority': [{}, { tls_digest_sha256_1: '' }],
     'an expired certificate': [{ isExpired: true }],
     'a tenant that is not available': [{ isAvailable: false }],
-    'the other protocol': [{ protocol: 'tcp' }],
+    'a client of the other protocol': [{ protocol: 'tcp' }],
     'an address outside of the network': [{ address: '10.0.0.5' }],
     'a name that is not an id': [{}, { X509_0_CN: '* ' }],
   }
   for (const [name, [change, env]] of Object.entries(refused))
-    test(`a connection with ${name} is refused`, async () => {
+    test(`a connection is refused for ${name}`, async () => {
       const { connections, sent, routes } = open(async () => change && { ...row, ...change })
       connections.handle(notice('CONNECT', env))
       await eventually(() => assert.deepEqual(sent, ['client-deny 3 1 "denied"\n']))
