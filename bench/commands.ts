@@ -1,4 +1,6 @@
-/** Measures commands: the round trip, many devices, callers that wait, and a device that is connected to a different node than its caller. */
+/**
+ * Measures commands: the round trip, many devices, callers that wait, and a device that is connected to a different node than its caller.
+ */
 import type { Pool } from '../src/kernel/db.ts'
 import { cpuSeconds } from '../test/harness/processes.ts'
 import { openCallers } from './commands/callers.ts'

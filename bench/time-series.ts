@@ -17,13 +17,13 @@ const devices = 1000
 const parts: Record<string, () => Promise<Figure[]>> = {
   ingest: () => withDevices((prepared) => ingest(prepared, seconds)),
   batches: () => withDevices((prepared) => batches(prepared, seconds)),
-  /** Data set for storage, latest values and averages: many short series. */
+  /** Measures storage, latest values and averages of many short series. */
   fleet: () =>
     compareWithPeers(fleet, async (bench, peers) => [
       ...(await latest(bench, fleet)),
       ...(await aggregation(bench, peers, fleet)),
     ]),
-  /** Data set for reading and averages: fewer, longer series. */
+  /** Measures reading and averages of fewer, longer series. */
   plant: () =>
     compareWithPeers(plant, async (bench, peers) => [
       ...(await memoryOfReading(bench, plant)),

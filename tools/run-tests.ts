@@ -130,8 +130,8 @@ function killOverdue(directory: string, secondsMax: number) {
     removeRunning(directory, running)
     if (startTimeOf(pid) !== startTime) continue
     console.error(`Killed after ${secondsMax} s: ${file}`)
-    // The descendants of the process are also killed, because they would slow down other tests. Parents are killed before their children, so
-    // that they cannot start further processes.
+    // The descendants of the process are also killed, because they would slow down other tests. Parents are killed before their children,
+    // so that they cannot start further processes.
     for (const descendant of processTree(pid)) kill(descendant)
   }
 }

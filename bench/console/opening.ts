@@ -66,7 +66,9 @@ const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test
 
 interface Opened {
   ms: number
-  /** Milliseconds that the form of the identity provider took. They are added to the time of the bare page, which would also need the form. */
+  /**
+   * Milliseconds that the form of the identity provider took. They are added to the time of the bare page, which would also need the form.
+   */
   signInMs: number
   requests: ApiRequest[]
 }

@@ -1,6 +1,7 @@
 /**
  * Opens many connections at minimal cost. Packets are built in advance, and all connections share one read buffer. One write sends as many
- * messages as the replies of one read allow. Packet ids and request ids depend only on the position in the window, so packets can be reused.
+ * messages as the replies of one read allow. Packet ids and request ids depend only on the position in the window, so packets can be
+ * reused.
  */
 import net from 'node:net'
 import { connect, publish, subscribe } from './packets.ts'

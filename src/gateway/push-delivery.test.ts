@@ -1,4 +1,6 @@
-/** Tests that a push is sent when its transaction commits, and that the sender gets the outcome, whichever node the device is connected to. */
+/**
+ * Tests that a push is sent when its transaction commits, and that the sender gets the outcome, whichever node the device is connected to.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'

@@ -189,7 +189,11 @@ test('sign-in and logout also accept POST of a form, as the standards require', 
   const callback = await browser.signIn(posted.location, 'ada')
   assert.equal(callback.searchParams.get('state'), 's1')
   const known = await browser.go(client.at('auth'), { ...Object.fromEntries(parameters), prompt: 'none' })
-  assert.match((await browser.go(known.location)).location, /[?#&]code=/, 'the platform must recognise the session of the browser')
+  assert.match(
+    (await browser.go(known.location)).location,
+    /[?#&]code=/,
+    'the platform must recognise the session of the browser',
+  )
   const twice = await browser.go(`${client.at('auth')}?state=s2`, Object.fromEntries(parameters))
   assert.match((await browser.go(twice.location)).location, /error=invalid_request/)
 
@@ -237,7 +241,11 @@ test('redirects are allowed only to the base URL, loopback and registered addres
   ]
   for (const uri of accepted) assert.equal((await ask(uri)).status, 303, uri)
   assert.equal((await aBrowser().go(client.authUrl(challenge, { client_id: 'nobody' }))).status, 400)
-  assert.match((await aBrowser().go(client.authUrl(''))).location, /error=invalid_request/, 'a request without PKCE must be rejected')
+  assert.match(
+    (await aBrowser().go(client.authUrl(''))).location,
+    /error=invalid_request/,
+    'a request without PKCE must be rejected',
+  )
   const plain = await aBrowser().go(client.authUrl(challenge, { code_challenge_method: 'plain' }))
   assert.match(plain.location, /error=invalid_request/)
 })

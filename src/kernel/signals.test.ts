@@ -245,7 +245,11 @@ test('frequent signals to all nodes share batches, and a signal to one node does
   await one.signals.sendNow(`node/${two.nodeId}`, Said, { text: 'urgent' })
   await eventually(() => assert.ok(two.got.includes('urgent')), { everyMs: 1 })
   t.diagnostic(`the urgent signal took ${Math.round(performance.now() - later)} ms`)
-  assert.deepEqual(batches.at(-1), ['all', `node/${two.nodeId}`], 'the waiting signal must be sent in the batch of the urgent signal')
+  assert.deepEqual(
+    batches.at(-1),
+    ['all', `node/${two.nodeId}`],
+    'the waiting signal must be sent in the batch of the urgent signal',
+  )
 })
 
 test('messages without a valid signature are dropped and counted', async (t) => {

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { nativeThreadId, processorMsOf } from './thread-time.ts'
 
-test('the measured time includes the processor time of a busy thread, and excludes the time in which it waits', { skip: nativeThreadId() === 0 }, async () => {
+test('the measured time includes the processor time of a busy thread, and excludes the time in which it waits', {
+  skip: nativeThreadId() === 0,
+}, async () => {
   const cells = new Int32Array(new SharedArrayBuffer(12))
   // The thread waits for the first signal, then uses 200 ms of processor time in one piece and waits again.
   const worker = new Worker(

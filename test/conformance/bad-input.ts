@@ -113,7 +113,8 @@ function badValues(field: Shape): [string, unknown][] {
   if (alternatives || (types.length === 0 && !field.enum)) return []
   const bad: [string, unknown][] = []
   if (!types.includes('null')) bad.push(['null', null])
-  if (field.enum) return [...bad, ['a value that the enum does not contain', 'no-such-word'], ['a wrong type', { odd: true }]]
+  if (field.enum)
+    return [...bad, ['a value that the enum does not contain', 'no-such-word'], ['a wrong type', { odd: true }]]
   if (types[0] === 'string') {
     bad.push(['a number', 7], ['an object', {}])
     if (field.maxLength !== undefined && field.maxLength < 200_000)

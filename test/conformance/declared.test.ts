@@ -26,7 +26,8 @@ for (const { service, method, path, scopes, statuses } of operations)
           operation.security.some((entry) => scope in entry),
           scope,
         )
-      else if (!['authenticated', 'none'].includes(scope)) assert.ok(declaredScopes.has(scope), `the operation does not declare scope ${scope}`)
+      else if (!['authenticated', 'none'].includes(scope))
+        assert.ok(declaredScopes.has(scope), `the operation does not declare scope ${scope}`)
   })
 
 test('four services require authentication even if WAYPOST_AUTH turns it off (document 1, section 5)', () => {

@@ -249,7 +249,7 @@ async function createAssets(endpointId: string) {
   parameters.assets = { assetTypeId, assetId }
 }
 
-/** Creates a job that nobody starts. */
+/** Creates a job that the test never starts. */
 async function createJob(applicationName: string) {
   const body = { select: { applicationName }, merge: { city: marker }, preview: true }
   const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)

@@ -260,7 +260,10 @@ async function verifyEndpoints(signIn: () => Promise<Ask>, { own, fleet, version
         }
         for (const [name, numbers] of [['own', own.get(endpointId)!] as const, ['fleet', fleet] as const]) {
           const { n } = await effective(name)
-          assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}: configuration ${name} has number ${n}, expected ${numbers.acknowledged} to ${numbers.sent}`)
+          assert.ok(
+            n >= numbers.acknowledged && n <= numbers.sent,
+            `${endpointId}: configuration ${name} has number ${n}, expected ${numbers.acknowledged} to ${numbers.sent}`,
+          )
           assert.deepEqual(configurations.get(name), { n }, `${endpointId}, ${name}`)
         }
         assert.equal(installed, newest, endpointId)

@@ -31,7 +31,9 @@ process.on('message', () => {
 })
 process.on('disconnect', () => process.exit())
 
-/** Publishes an event. The transaction locks the row of the key until its commit, so events of one key commit in the order of their numbers. */
+/**
+ * Publishes an event. The transaction locks the row of the key until its commit, so events of one key commit in the order of their numbers.
+ */
 async function publish(key: string) {
   await db.tx(async (sql) => {
     const [row] = await sql<{ n: number }[]>`

@@ -135,7 +135,10 @@ async function watch(
   }
 }
 
-/** Waits until the stream has delivered each acknowledged message. After a `gap`, the list of messages expectSuccess contain the missing messages. */
+/**
+ * Waits until the stream has delivered each acknowledged message. After a `gap`, the list of messages expectSuccess contain the missing
+ * messages.
+ */
 async function everythingArrived(
   client: ReturnType<typeof createClient>,
   endpointId: string,
@@ -144,9 +147,16 @@ async function everythingArrived(
   report: LiveKillReport,
 ) {
   const missing = () => [...acknowledged].filter((n) => !watched.numbers.has(n))
-  await eventually(() => assert.ok(missing().length === 0 || watched.gaps > 0, `${missing().length} acknowledged messages are missing in the stream`), {
-    withinMs: 20_000,
-  })
+  await eventually(
+    () =>
+      assert.ok(
+        missing().length === 0 || watched.gaps > 0,
+        `${missing().length} acknowledged messages are missing in the stream`,
+      ),
+    {
+      withinMs: 20_000,
+    },
+  )
   if (missing().length > 0) {
     const listed = new Set<number>()
     for await (const { payload } of client.traffic.list({ endpointIds: [endpointId] })) listed.add(numberOf(payload))

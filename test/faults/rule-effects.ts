@@ -122,9 +122,17 @@ async function prepare(ask: Ask, url: string): Promise<Prepared> {
   const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0]'
   const retryConfig = { maxAttempts: 3, timeoutMs: 200 }
   const hook = (name: string, payload: string) =>
-    createObject('/action-types/webhook/actions', { name, webhookUrl: url, webhookPayloadExpression: payload, retryConfig })
+    createObject('/action-types/webhook/actions', {
+      name,
+      webhookUrl: url,
+      webhookPayloadExpression: payload,
+      retryConfig,
+    })
   const hot = await createObject('/rules', { name: 'hot', expression: `return ${sample}.n % 2 === 0` })
-  const samples = await createObject('/trigger-types/endpoint-data-samples-received/triggers', { name: 's', appName: app })
+  const samples = await createObject('/trigger-types/endpoint-data-samples-received/triggers', {
+    name: 's',
+    appName: app,
+  })
   const sent = await hook('sample', `return { n: ${sample}.n }`)
   const open = await createObject('/action-types/alert-activation/actions', { name: 'open', alertType: 'EVEN' })
   const close = await createObject('/action-types/alert-resolution/actions', { name: 'close', alertType: 'EVEN' })
@@ -135,7 +143,10 @@ async function prepare(ask: Ask, url: string): Promise<Prepared> {
   await link(hot, 'action-types/webhook/actions', { positiveActionIds: [sent], negativeActionIds: [sent] })
   await link(hot, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
   const tick = await createObject('/rules', { name: 'tick', expression: 'return true' })
-  const schedule = await createObject('/trigger-types/cron/triggers', { name: 'each second', cronExpression: '* * * * * *' })
+  const schedule = await createObject('/trigger-types/cron/triggers', {
+    name: 'each second',
+    cronExpression: '* * * * * *',
+  })
   const ticked = await hook('tick', 'return { tick: ctx.trigger.cron.firedAt }')
   await link(tick, 'action-types/webhook/actions', { positiveActionIds: [ticked] })
   await link(tick, 'trigger-types/cron/triggers', [schedule])

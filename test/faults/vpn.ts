@@ -135,7 +135,10 @@ async function attempt(
   await eventually(
     () => {
       assert.ok(!isIn(programs[1]), 'a revoked client must not connect')
-      assert.ok(isIn(programs[0]), `the VPN server did not accept an active client: ${programs[0]!.output()}\n${serverOutput()}`)
+      assert.ok(
+        isIn(programs[0]),
+        `the VPN server did not accept an active client: ${programs[0]!.output()}\n${serverOutput()}`,
+      )
     },
     { withinMs: 60_000 },
   )

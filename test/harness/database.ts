@@ -153,7 +153,9 @@ export async function administrationOf(connection: ConnectionOptions): Promise<C
 
 let administrator: Promise<Pool> | undefined
 
-/** Returns the pool of this process for creating and dropping databases. The last cleanup closes it, because other cleanups drop databases. */
+/**
+ * Returns the pool of this process for creating and dropping databases. The last cleanup closes it, because other cleanups drop databases.
+ */
 function administratorPool(): Promise<Pool> {
   administrator ??= testServer().then(({ administration }) => {
     const pool = connect(administration, { max: 1 })

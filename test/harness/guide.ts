@@ -34,7 +34,10 @@ export function applyDiff(original: string, diff: string, path = 'the file'): st
     const before = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1))
     const after = lines.map((line) => line.slice(1))
     const found = text.split(`${before.join('\n')}\n`)
-    if (found.length !== 2) throw new Error(`the hunk must match once in ${path}, and it matches ${found.length - 1} times: ${before.join('\n')}`)
+    if (found.length !== 2)
+      throw new Error(
+        `the hunk must match once in ${path}, and it matches ${found.length - 1} times: ${before.join('\n')}`,
+      )
     text = found.join(`${after.join('\n')}\n`)
   }
   return text

@@ -88,7 +88,9 @@ export const hostileBodies: Record<string, Make> = {
   'an object that repeats one name': objectOf(() => '"a":1'),
   'objects of the same shape': listOf(() => '{"a":1}'),
   'objects that each have a new name': listOf((n) => `{"${name(n)}":1}`),
-  'objects with the same few names in many combinations': listOf((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
+  'objects with the same few names in many combinations': listOf(
+    (n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`,
+  ),
   'names with escapes': objectOf((n) => `"\\u0041${name(n)}":1`),
   samples: listOf((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
   spaces: repeated('[', ' ', '1]'),

@@ -1,4 +1,6 @@
-/** Program that publishes with QoS 1 at a steady rate, as a normal client, and reports the latencies when the parent process requests them. */
+/**
+ * Program that publishes with QoS 1 at a steady rate, as a normal client, and reports the latencies when the parent process requests them.
+ */
 import { monotonicMs } from '../../src/kernel/clock.ts'
 import { connected } from './mqtt-raw.ts'
 

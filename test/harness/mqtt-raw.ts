@@ -82,7 +82,8 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
       await waitUntil(() => received.length > returnedCount || isClosed, cmd ?? 'a packet')
       const packet = received[returnedCount++]
       if (!packet) throw new Error(`the connection was closed before ${cmd ?? 'a packet'} arrived`)
-      if (cmd && packet.cmd !== cmd) throw new Error(`${packet.cmd} arrived instead of ${cmd}: ${JSON.stringify(packet)}`)
+      if (cmd && packet.cmd !== cmd)
+        throw new Error(`${packet.cmd} arrived instead of ${cmd}: ${JSON.stringify(packet)}`)
       return packet as never
     },
     async closed() {

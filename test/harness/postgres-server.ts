@@ -62,7 +62,10 @@ function signal(pids: number[], name: NodeJS.Signals) {
     }
 }
 
-/** TCP proxy to a PostgreSQL that listens on a Unix socket, because a URL cannot name a Unix socket. Without a target, it refuses connections. */
+/**
+ * TCP proxy to a PostgreSQL that listens on a Unix socket, because a URL cannot name a Unix socket. Without a target, it refuses
+ * connections.
+ */
 export async function tcpProxy(
   to: () => { host: string; port: number } | undefined,
   /** Called with data of the client. If it returns true, the proxy resets the connection instead of forwarding the data. */

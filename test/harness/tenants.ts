@@ -1,4 +1,6 @@
-/** Fixture of the tenants tests: the service with the real identity service, over a real database. A test can make calls of identity fail. */
+/**
+ * Fixture of the tenants tests: the service with the real identity service, over a real database. A test can make calls of identity fail.
+ */
 import assert from 'node:assert/strict'
 import tenants from '../../src/services/tenants/index.ts'
 import { aPlatformAdmin } from './builders.ts'

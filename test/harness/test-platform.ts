@@ -1,4 +1,6 @@
-/** Runs services in the process of the test, over a new database. SQL and routes are real; HTTP requests call the routes without a socket. */
+/**
+ * Runs services in the process of the test, over a new database. SQL and routes are real; HTTP requests call the routes without a socket.
+ */
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'

@@ -94,7 +94,11 @@ test('objects are created, listed in every format, changed and deleted', async (
     environmentOf(directory, userFolder),
   )
   assert.equal(await narrow.exit, 0, narrow.output())
-  assert.match(narrow.output(), /ENDPOINTID {2}CREATEDDATE\r\n/, 'a terminal of 40 columns has no space for the column APPNAME')
+  assert.match(
+    narrow.output(),
+    /ENDPOINTID {2}CREATEDDATE\r\n/,
+    'a terminal of 40 columns has no space for the column APPNAME',
+  )
   assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
   assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')
 })

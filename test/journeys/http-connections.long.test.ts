@@ -71,7 +71,8 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     await Promise.all(hosts.map((host) => openConnections(host, attacks)))
     for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
-    // A new connection from the address of the attacker also succeeds, because the platform closes the oldest idle connections of this address.
+    // A new connection from the address of the attacker also succeeds, because the platform closes the oldest idle connections of this
+    // address.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
     const { status, http } = await health()
     assert.equal(status, 200)
@@ -79,7 +80,10 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     const counted = async (what: string) =>
       await metric(`waypost_connections_${what}{listener="http",reason="address"}`)
     const opened = (await counted('refused_total')) + (await counted('evicted_total'))
-    assert.ok(opened >= hosts.length * attacks - http!.max, `the metrics count ${opened} refused and evicted connections`)
+    assert.ok(
+      opened >= hosts.length * attacks - http!.max,
+      `the metrics count ${opened} refused and evicted connections`,
+    )
     assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
   })
 

@@ -1,4 +1,7 @@
-/** Tries every rule of examples/rules/ on the event of the example, and compares the returned value and the effects with the expected values. */
+/**
+ * Tries every rule of examples/rules/ on the event of the example, and compares the returned value and the effects with the expected
+ * values.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

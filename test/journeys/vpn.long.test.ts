@@ -47,7 +47,9 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   return { id, address: ipAddress, namespace, peer, program, ask }
 }
 
-/** Runs `waypost vpn` without a Linux capability that it needs. Checks that the command ends and that command and API name the capability. */
+/**
+ * Runs `waypost vpn` without a Linux capability that it needs. Checks that the command ends and that command and API name the capability.
+ */
 async function checkRefusalWithoutCapability() {
   const { ended, output } = network.startServer(platform.directory, environment, [
     ...['setpriv', '--bounding-set', '-net_admin'],

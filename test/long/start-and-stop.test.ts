@@ -145,7 +145,11 @@ describe('a platform with its own data directory', () => {
       },
       { withinMs: 20_000, everyMs: 50 },
     )
-    for (const status of statuses) assert.ok(status === 200 || status === 503, `while the database is down, a request must be answered with 200 or 503, not with ${status}`)
+    for (const status of statuses)
+      assert.ok(
+        status === 200 || status === 503,
+        `while the database is down, a request must be answered with 200 or 503, not with ${status}`,
+      )
     assert.match(third.output(), /exited by itself \(exit code 137\); restarting it.*is running again/s)
     assert.equal(await third.kill('SIGINT'), 0)
   })

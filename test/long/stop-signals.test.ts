@@ -80,7 +80,8 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   await once(request, 'connect')
   request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
   await eventually(async () => {
-    // The platform reads connections in the order of their data. When it has responded on a later connection, it has read the request above.
+    // The platform reads connections in the order of their data. When it has responded on a later connection, it has read the request
+    // above.
     assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
   const exit = exitOf(platform.process)

@@ -32,14 +32,23 @@ suite('the build of the console', () => {
 
   test('the files of the console are within the size budgets', () => {
     const { first, all } = sizesOf(directory, manifest)
-    assert.ok(first <= budgets.first, `the files of the first load have ${first.toFixed(0)} KB, at most ${budgets.first} are allowed`)
-    assert.ok(all <= budgets.all, `all files except the data of the map have ${all.toFixed(0)} KB, at most ${budgets.all} are allowed`)
+    assert.ok(
+      first <= budgets.first,
+      `the files of the first load have ${first.toFixed(0)} KB, at most ${budgets.first} are allowed`,
+    )
+    assert.ok(
+      all <= budgets.all,
+      `all files except the data of the map have ${all.toFixed(0)} KB, at most ${budgets.all} are allowed`,
+    )
   })
 
   test('every page is within its size budget, which counts the files that the page loads except the files that most pages share', () => {
     const { pages, common } = sizesOf(directory, manifest)
     assert.ok(pages.size > 60, `${pages.size} pages`)
-    assert.ok(common <= budgets.common, `the files that most pages share have ${common.toFixed(0)} KB, at most ${budgets.common} are allowed`)
+    assert.ok(
+      common <= budgets.common,
+      `the files that most pages share have ${common.toFixed(0)} KB, at most ${budgets.common} are allowed`,
+    )
     assert.deepEqual(
       [...pages].filter(([, size]) => size > budgets.page),
       [],

@@ -299,7 +299,11 @@ describe('management of a realm', () => {
       for (const etag of [now.headers.etag!, '"old"'])
         assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': etag })).status, 404)
       if (path.startsWith('/users')) assert.equal((await admin(`PUT ${at}/roles`, [], condition)).status, 412)
-      assert.equal((await admin(`PUT ${at}`, second, { 'if-match': '' })).status, 204, 'an empty If-Match header must have no effect')
+      assert.equal(
+        (await admin(`PUT ${at}`, second, { 'if-match': '' })).status,
+        204,
+        'an empty If-Match header must have no effect',
+      )
       const { etag: last } = (await admin(`GET ${at}`)).headers
       assert.equal((await admin(`DELETE ${at}`, undefined, { 'if-match': last! })).status, 204)
     }

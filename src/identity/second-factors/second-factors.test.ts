@@ -169,7 +169,11 @@ suite('a code', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 401])
     const third = await aSignIn('optional')
     await third.post({ username, password })
-    assert.equal((await third.post({ step: 'code', code })).status, 401, 'a code that was already used must be rejected')
+    assert.equal(
+      (await third.post({ step: 'code', code })).status,
+      401,
+      'a code that was already used must be rejected',
+    )
     assert.equal(
       (await third.post({ step: 'code', code: codeOf(secret, -1) })).status,
       401,

@@ -83,7 +83,10 @@ test('a task resumes at its last commit after each kill -9', async () => {
     await once(child, 'exit')
     atKill.push((await checked(node, taskId)).counts.succeeded)
   }
-  assert.ok(atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180, `the walk must make progress and must not end before the last kill: ${atKill}`)
+  assert.ok(
+    atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180,
+    `the walk must make progress and must not end before the last kill: ${atKill}`,
+  )
   const survivor = await aNode(connection)
   await resume(survivor)
   const { counts } = await finished(survivor, taskId)

@@ -18,7 +18,9 @@ app.get('/', (_, reply) => {
 const url = await app.listen({ host: '127.0.0.1', port: 0 })
 afterAllTests(() => app.close())
 
-test('a response of shared bytes that the client does not read occupies little memory', { timeout: 30_000 }, async () => {
+test('a response of shared bytes that the client does not read occupies little memory', {
+  timeout: 30_000,
+}, async () => {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => {})
   socket.pause()

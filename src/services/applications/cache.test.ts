@@ -22,7 +22,10 @@ test('a read during continuous writes never returns a state that is older than t
     for (; !done; reads++) {
       const before = written
       const { body } = await admin(`GET ${path}`)
-      assert.ok(Number(shown(body as never)) >= before, `a read returned ${shown(body as never)} after the write of ${before} was acknowledged`)
+      assert.ok(
+        Number(shown(body as never)) >= before,
+        `a read returned ${shown(body as never)} after the write of ${before} was acknowledged`,
+      )
       // Injected requests use no socket, so the loop yields here. Otherwise responses of the database would not be processed.
       await setImmediate()
     }

@@ -182,7 +182,10 @@ suite('a job over endpoints', () => {
     assert.equal(canceled.status, 200, canceled.text)
     const { counts, state, cancelable } = canceled.body
     assert.deepEqual([state, cancelable, counts.failed], ['canceled', false, 0])
-    assert.ok(counts.pending > 0 && counts.pending % 200 === 1, `some pages must be pending when the job is canceled: ${counts.pending}`)
+    assert.ok(
+      counts.pending > 0 && counts.pending % 200 === 1,
+      `some pages must be pending when the job is canceled: ${counts.pending}`,
+    )
     const left = await kit.db
       .sql`select endpoint_id from register.endpoints where application_name = ${app} order by seq`
     const pending: string[] = []

@@ -518,7 +518,9 @@ suite('lists', () => {
     await sleep(2)
     await testEndpoints[0]!.post('/result/even', [{ id: 1, statusCode: 200 }])
     const page = async (query: string) => (await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).body
-    /** Returns the commands of the page: `a1` is the first command of the first endpoint, `b2` the second command of the second endpoint. */
+    /**
+     * Returns the commands of the page: `a1` is the first command of the first endpoint, `b2` the second command of the second endpoint.
+     */
     const labels = (body: { content: { endpointId: string; commandId: number }[] }) =>
       body.content.map(
         ({ endpointId, commandId }) => `${endpointId === testEndpoints[0]!.endpointId ? 'a' : 'b'}${commandId}`,

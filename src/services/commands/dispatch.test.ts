@@ -1,4 +1,7 @@
-/** Tests results that are stored while commands of an endpoint are read and pushed, and an installation with a lower limit of `awaitTimeout`. */
+/**
+ * Tests results that are stored while commands of an endpoint are read and pushed, and an installation with a lower limit of
+ * `awaitTimeout`.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'

@@ -160,6 +160,8 @@ async function run(steps: Step[]) {
   await sensor?.end()
 }
 
-test('the effective configuration, the pushed configuration and the response of the API equal the model', { timeout: 240_000 }, () =>
-  fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), run), { numRuns: 8 }),
+test(
+  'the effective configuration, the pushed configuration and the response of the API equal the model',
+  { timeout: 240_000 },
+  () => fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), run), { numRuns: 8 }),
 )

@@ -24,7 +24,10 @@ test('a check of an unknown username takes about as much processor time as a che
     return process.cpuUsage(before).user
   }
   const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.dummyHash)]
-  assert.ok(unknown > known / 2 && unknown < known * 2, `the check of an unknown username took ${unknown} µs, the check of a known username ${known} µs`)
+  assert.ok(
+    unknown > known / 2 && unknown < known * 2,
+    `the check of an unknown username took ${unknown} µs, the check of a known username ${known} µs`,
+  )
 })
 
 test('twenty concurrent hashes block neither the event loop nor all threads of the pool', async () => {

@@ -72,7 +72,8 @@ suite('a client with a password', () => {
       for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
     })
     assert.equal(checks, 0)
-    // Only the first of fifty logins published an event. After it, the row was read again, but the result of the bcrypt check stayed cached.
+    // Only the first of fifty logins published an event. After it, the row was read again, but the result of the bcrypt check stayed
+    // cached.
     assert.equal(await checksDuring(() => setState('basic-credentials', created.id, 'Suspended')), 0)
     await setState('basic-credentials', created.id, 'Active')
     assert.equal(await checksDuring(() => logIn(created)), 0)

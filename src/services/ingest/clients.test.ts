@@ -34,7 +34,11 @@ async function ask(operation: string, { body, type = 'application/json' }: Optio
 async function found(operation: string, options?: Options) {
   const { status, product, text, body } = await ask(operation, options)
   assert.equal(status, 200, `${operation}: ${text}`)
-  assert.equal(product, 'Elasticsearch', `${operation}: the response needs this header, because clients ignore responses without it`)
+  assert.equal(
+    product,
+    'Elasticsearch',
+    `${operation}: the response needs this header, because clients ignore responses without it`,
+  )
   return body
 }
 

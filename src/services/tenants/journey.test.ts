@@ -68,7 +68,8 @@ test('with the real identity service, a new tenant logs in with the returned cre
   assert.equal((await caller(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
   assert.equal((await caller(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
 
-  // Requests of the tenant are rejected within a second after its suspension, accepted after its activation, and rejected after its deletion.
+  // Requests of the tenant are rejected within a second after its suspension, accepted after its activation, and rejected after its
+  // deletion.
   const setStatus = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
   assert.equal((await setStatus('SUSPENDED')).status, 200)
   const expectMeStatus = async (expected: number) =>

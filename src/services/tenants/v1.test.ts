@@ -41,7 +41,11 @@ describe('tenant manager v1', () => {
     })
     assert.match(created, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     const available = await waitForStatus(tenantId, 'AVAILABLE')
-    assert.equal(available.client_backend_secret, secret, 'the secret in the response must be the secret of the built realm')
+    assert.equal(
+      available.client_backend_secret,
+      secret,
+      'the secret in the response must be the secret of the built realm',
+    )
     const realm = await realmOf(tenantId)
     assert.equal(realm.status, 'AVAILABLE')
     assert.deepEqual(realm.users, [])

@@ -294,7 +294,11 @@ suite('files of exports', () => {
       ['traffic-exports', { format: 'ndjson' }],
     ] as const) {
       const jobId = await create(kind, body, stranger)
-      assert.equal((await ended(jobId, stranger)).counts.succeeded, 0, 'the export of a caller without permissions must contain no endpoint')
+      assert.equal(
+        (await ended(jobId, stranger)).counts.succeeded,
+        0,
+        'the export of a caller without permissions must contain no endpoint',
+      )
     }
   })
 })

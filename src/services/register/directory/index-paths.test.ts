@@ -119,7 +119,11 @@ suite('lists of the directory', () => {
           assert.deepEqual([...complete!].sort(), expected.sort(), JSON.stringify(selection))
           for (const found of others) assert.deepEqual(found, complete, JSON.stringify({ selection, sort }))
           if (!('key' in by)) continue
-          assert.deepEqual(await all(limitSets[0]!, { ...selection, sort }, false), complete, 'a list that is sorted in memory must be equal')
+          assert.deepEqual(
+            await all(limitSets[0]!, { ...selection, sort }, false),
+            complete,
+            'a list that is sorted in memory must be equal',
+          )
         }
     })
 

@@ -66,7 +66,10 @@ suite('places of endpoints', () => {
   test('the number of clusters of places is at most the limit', async () => {
     for (const limit of [1, 2, 3, 7, 2000]) {
       const found = await places({ ...world, ...selection, limit })
-      assert.ok(found.content.length <= limit, `at most ${limit} clusters are allowed, and there are ${found.content.length}`)
+      assert.ok(
+        found.content.length <= limit,
+        `at most ${limit} clusters are allowed, and there are ${found.content.length}`,
+      )
       assert.equal(found.count, 8)
     }
   })

@@ -85,7 +85,11 @@ suite('the last points', () => {
     }
     assert.deepEqual((await admin(url, body)).body[endpoint.endpointId], { 'auto~x': [point(today, 1)] })
     const older = { [endpoint.endpointId]: { 'auto~x': [point(today, 1)] } }
-    assert.deepEqual((await admin(url, { beforeDate: today + 1 })).body, older, 'beforeDate may be a number of milliseconds')
+    assert.deepEqual(
+      (await admin(url, { beforeDate: today + 1 })).body,
+      older,
+      'beforeDate may be a number of milliseconds',
+    )
     const data = { timeSeriesNames: ['auto~x'], fromDate: today - 1, toDate: today + 1 }
     assert.deepEqual((await admin(url.replace('/last', '/data'), data)).body, [older])
     for (const beforeDate of [1.5, true, null, 10 ** 15])

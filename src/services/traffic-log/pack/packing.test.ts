@@ -239,7 +239,10 @@ suite('blocks', () => {
       while (!isOver) {
         const before = acknowledged
         const { body } = await ask(`GET ${root}/endpoint-traffic?size=1000`)
-        assert.ok(body.totalElements >= before, `at least ${before} records must be found, and ${body.totalElements} were found`)
+        assert.ok(
+          body.totalElements >= before,
+          `at least ${before} records must be found, and ${body.totalElements} were found`,
+        )
         const ids = new Set(body.content.map(({ correlationId }: { correlationId: string }) => correlationId))
         assert.equal(ids.size, Math.min(1000, body.totalElements))
       }
