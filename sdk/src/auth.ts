@@ -187,7 +187,7 @@ async function refreshSession(
   return { ...fresh, refresh }
 }
 
-/** Stops waiting for a renewal when the caller cancels; the renewal continues for others. */
+/** Stops waiting for a renewal when the caller cancels. The renewal continues for other callers. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

@@ -103,7 +103,7 @@ suite('uploads', () => {
 })
 
 suite('events', () => {
-  test('events are parsed whatever their line ends are and however the bytes are split', async () => {
+  test('events are parsed with any line ends, and if the bytes are split at any position', async () => {
     const text =
       ': comment\r\n\r\nevent: points\r\nid: 7\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:x\n\nevent: none\n\nevent: end\rdata: é\r\r'
     const client = await aServer(async (_, response) => {

@@ -297,7 +297,7 @@ test('a client of one tenant cannot represent endpoints of another', async () =>
   assert.ok(client.client.connected)
 })
 
-test('wrong credentials are refused', async () => {
+test('a client with wrong credentials is refused', async () => {
   const { username, password } = await fixture.aBasicCredential()
   for (const [name, secret] of [
     [`${username}@default`, 'wrong'],

@@ -34,7 +34,7 @@ before(async () => {
   client = clientOf(realm)
 })
 
-test('discovery contains the public address, whatever the Host and X-Forwarded headers are', async () => {
+test('discovery contains the public address, for any Host and X-Forwarded headers', async () => {
   const wellKnown = `${realm.url}/.well-known/openid-configuration`
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
   const text = await new Promise<string>((resolve, reject) => {

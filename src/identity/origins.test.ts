@@ -73,7 +73,7 @@ suite('a page of another origin', () => {
     assert.equal(injected.headers.get('access-control-allow-headers'), null)
   })
 
-  test('a page of another origin can read why a request was refused', async () => {
+  test('a page of another origin can read why a request was rejected', async () => {
     const refused = await call(`${waypost.baseUrl}/iam/api/v1/users`, { headers: { origin: 'https://globex.example' } })
     assert.deepEqual([refused.status, allowedIn(refused)], [401, 'https://globex.example'])
   })

@@ -117,7 +117,7 @@ suite('a concurrency limit', () => {
     assert.equal(limit.waiting, 0)
   })
 
-  test('a concurrency limit is never exceeded and runs every task, in whatever order tasks end', async () => {
+  test('a concurrency limit is never exceeded and runs every task, for any order in which tasks end', async () => {
     const random = seededInteger(7)
     const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()

@@ -289,7 +289,7 @@ suite('a wait for a row', () => {
   })
 })
 
-test('a wait misses no change between its read and its subscription, in whatever order they happen', async () => {
+test('a wait misses no change between its read and its subscription, for any order of reads, changes and signals', async () => {
   const steps = fc.array(fc.constantFrom('write', 'deliver', 'reset', 'turn'), { maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(steps, fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }), async (before, delays) => {

@@ -136,7 +136,7 @@ test('by keyboard alone, a second device is connected: each snippet works unchan
   await page.close()
 })
 
-test('the page shows why a message was refused, and keeps the input if the id of an endpoint is already used', async () => {
+test('the page shows why a message was rejected, and keeps the input if the id of an endpoint is already used', async () => {
   const page = await opened.open('/connect')
   await page.getByLabel(/^Id of the device/).fill('porch-7')
   await page.getByRole('button', { name: 'Create and continue' }).click()

@@ -43,7 +43,7 @@ test('a file that cannot be read is reported', async () => {
   await assert.rejects(readDocument(aFile('')), /is empty/)
 })
 
-test('a stream that never ends is refused, and closed', async () => {
+test('a stream that never ends is rejected and closed', async () => {
   let isClosed = false
   async function* endless() {
     try {

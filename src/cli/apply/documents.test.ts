@@ -49,7 +49,7 @@ const wrong: [text: string | Buffer, expected: RegExp][] = [
   [Buffer.from([0xff, 0x00]), /is not text in UTF-8/],
 ]
 for (const [text, expected] of wrong)
-  test(`apply refuses ${JSON.stringify(text.toString().slice(0, 40))}`, async () => {
+  test(`apply rejects ${JSON.stringify(text.toString().slice(0, 40))}`, async () => {
     await assert.rejects(readDocuments([aFile(text)]), (error: Error & { exitCode?: number }) => {
       assert.match(error.message, expected)
       assert.ok(!error.message.includes('\n'), error.message)
@@ -58,6 +58,6 @@ for (const [text, expected] of wrong)
     })
   })
 
-test('`apply` refuses a path that does not exist', async () => {
+test('`apply` rejects a path that does not exist', async () => {
   await assert.rejects(readDocuments(['/nowhere']), /\/nowhere does not exist/)
 })

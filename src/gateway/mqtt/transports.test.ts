@@ -51,7 +51,7 @@ for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withW
       await eventually(() => assert.equal(waypost.sessions.count(), 0))
     })
 
-test('a client that accepts topic aliases gets every topic, whatever the QoS is', async () => {
+test('a client that accepts topic aliases gets the right topic of each message, with any QoS', async () => {
   const { waypost, url } = await withTcp()
   const properties = { topicAliasMaximum: 5 }
   const options = { clientId: 'aliases', protocolVersion: 5, reconnectPeriod: 0, properties } as const

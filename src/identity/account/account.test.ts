@@ -80,7 +80,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account refuses forms of other web pages, other methods and unknown paths', async () => {
+  test('the page of the account rejects forms of other web pages, other methods and unknown paths', async () => {
     const post = (site: string) =>
       call(`${realm.url}/account`, { method: 'POST', headers: { 'sec-fetch-site': site }, body: new URLSearchParams() })
     assert.equal((await post('cross-site')).status, 403)
@@ -268,7 +268,7 @@ suite('a forgotten password', () => {
     assert.equal((await ask('nobody')).status, 200)
   })
 
-  test('a request to reset a password with bad input is refused', async () => {
+  test('a request to reset a password with bad input is rejected', async () => {
     time += 60 * 60_000
     assert.equal((await aBrowser().go(at('reset'), {})).status, 400)
     assert.equal((await ask('x'.repeat(300))).status, 400)

@@ -56,7 +56,7 @@ suite('a body with too many values is rejected with a message', () => {
     ['60,000 objects', `[${Array(60_000).fill('{}')}]`],
     ['25,000 names', `{${Array.from({ length: 25_000 }, (_, n) => `"${n}":0`)}}`],
   ]
-  for (const [name, text] of refused) test(`${name} are refused`, () => assert.equal(read(text), tooMuch))
+  for (const [name, text] of refused) test(`${name} are rejected`, () => assert.equal(read(text), tooMuch))
   test('the error for a payload names it "payload", not "body"', () =>
     assert.match(String(read(`[${Array(400_000).fill(1)}]`, { part: 'payload' })), /^payload: holds too many values/))
 })

@@ -206,7 +206,7 @@ test('Strict-Transport-Security is sent over HTTPS only', async () => {
   assert.equal(proxied.headers.get('strict-transport-security'), 'max-age=31536000')
 })
 
-test('plain requests are redirected to the base URL with their method, whatever host they name', async () => {
+test('plain requests with any Host header are redirected to the base URL with their method', async () => {
   const { baseUrl, plainUrl, plainPort } = await aServer({ redirect: true })
   const ask = client(plainUrl)
   for (const operation of ['GET /hello?a=b', 'POST /hello', 'GET /nothing-here']) {

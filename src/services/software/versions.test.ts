@@ -81,7 +81,7 @@ suite('software versions', () => {
     }
   })
 
-  test('bad bodies of software versions are refused, and the error names the field', async () => {
+  test('bad bodies of software versions are rejected, and the error names the field', async () => {
     const { software, release } = await aFleet()
     const otherFleet = await aFleet()
     const foreign = await otherFleet.aFilter({})

@@ -157,7 +157,7 @@ suite('visibility of records', () => {
       'b',
     ])
   })
-  test('another tenant sees its own records only, whatever it requests', async () => {
+  test('another tenant sees only its own records, for any query', async () => {
     const otherTenant = waypost.as(aTenantAdmin('stranger'))
     assert.deepEqual(ids(await otherTenant(url)), ['x'])
     assert.deepEqual(ids(await otherTenant(`${url}?endpointIds=one,two,three`)), ['x'])

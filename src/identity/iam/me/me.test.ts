@@ -208,7 +208,7 @@ suite('preferences', () => {
     assert.equal(rows.count, 0)
   })
 
-  test('preferences that are invalid are refused with the name of the field', async () => {
+  test('preferences that are invalid are rejected with the name of the field', async () => {
     const { ask } = await aUser('mia')
     for (const [body, field] of [
       [{ zone: 'Mars/Base' }, 'zone'],
