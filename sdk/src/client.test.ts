@@ -104,7 +104,7 @@ suite('retries', () => {
     assert.equal(calls, 3)
   })
 
-  test('the next attempt waits as long as Retry-After says', async () => {
+  test('after a response with Retry-After, the next attempt starts after the given number of seconds', async () => {
     const { client } = await aServer(empty(503, { 'retry-after': '1' }), read)
     const start = performance.now()
     await client.endpoints.get(endpoint)
@@ -149,14 +149,14 @@ suite('responses', () => {
     assert.equal(requests[1]!.headers['if-none-match'], '"1"')
   })
 
-  test('a write takes the ETag, and a 412 is returned instead of thrown', async () => {
+  test('a write with ifMatch sends If-Match, and a 412 is returned instead of thrown', async () => {
     const { client, requests } = await aServer(json(412, { message: 'changed' }))
     const answer = await client.assets.update({ assetId: 'a', body: { definition: '{}' } }, { ifMatch: '"1"' })
     assert.equal(answer.status, 412)
     assert.equal(requests[0]!.headers['if-match'], '"1"')
   })
 
-  test('a 412 without a condition is thrown', async () => {
+  test('if a write without ifMatch gets a 412, the error is thrown', async () => {
     const { client } = await aServer(json(412, { message: 'changed' }))
     const error = await failureOf(client.assets.update({ assetId: 'a', body: { definition: '{}' } }))
     assert.deepEqual([error.status, error.message], [412, 'changed'])
@@ -185,7 +185,7 @@ suite('responses', () => {
     test(`${what} is an error with a message of one line`, async () => {
       const { open } = await aServer(answer)
       const { message } = await failureOf(open({ attempts: 1 }).endpoints.list().page())
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a terminal
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the message must not contain control characters
       assert.doesNotMatch(message, /[\u0000-\u001f]/)
     })
 
@@ -317,7 +317,7 @@ suite('lists', () => {
     assert.ok(other.requests.length <= 10, sizes(other.requests).join(' '))
   })
 
-  test('lists whose pages are counted from 1 are read in the same way', async () => {
+  test('a list whose first page has the number 1 is read completely, and only as far as take() asks', async () => {
     const { client } = await aServer(numberedPages)
     const ids: unknown[] = []
     for await (const one of client.vpnClients.list({ pageSize: 10 })) ids.push(one)
@@ -337,12 +337,12 @@ suite('lists', () => {
     assert.equal(await page.next(), undefined)
   })
 
-  test('a page that the caller already has is answered with 304', async () => {
+  test('a page that has not changed since the ETag of the caller has the status 304', async () => {
     const { client } = await aServer(empty(304, { etag: '"p"' }))
     assert.equal((await client.endpoints.list().page({ ifNoneMatch: '"p"' })).status, 304)
   })
 
-  test('from a list that never ends, no more pages are read than the caller uses', async () => {
+  test('if the caller leaves a loop over an endless list, no further pages are read', async () => {
     const { client, requests } = await aServer(json(200, { totalElements: 1e9, content: items }))
     let read = 0
     for await (const _ of client.users.list({ limit: 25 })) if (++read === 60) break

@@ -1,4 +1,4 @@
-/** Creates a client that has only some nouns of the API, to keep bundles small. The client of `@waypost/sdk` has all of them. */
+/** Creates a client that has only some nouns of the API, to keep bundles small. The client of `@waypost/sdk` has all nouns. */
 import { WaypostError } from './errors.ts'
 import { createList } from './lists.ts'
 import { createLive, type Live } from './live.ts'

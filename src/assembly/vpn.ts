@@ -36,8 +36,8 @@ function platformPorts(config: Config): number[] {
 }
 
 /**
- * Opens separate connections to the database. The embedded database has another socket after each start, so this function is then called
- * again.
+ * Opens separate connections to the database. This function is called after each start of the embedded database, because its socket then
+ * differs.
  */
 async function openData(config: Config): Promise<ServerData> {
   const connection = config.databaseUrl

@@ -41,7 +41,7 @@ export function addStep(steps: Step[], step: Step): Step[] {
   return all
 }
 
-/** Appends the steps of `since` to those of `before`. The steps of `before` could not be written and are retried. */
+/** Appends the steps of `since` to the steps of `before`, which could not be written and are retried. */
 export function mergeChanges(before: Change, since: Change | undefined): Change {
   if (!since) return before
   return { ...since, steps: since.steps.reduce(addStep, before.steps), transient: before.transient && since.transient }

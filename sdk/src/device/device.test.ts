@@ -35,7 +35,7 @@ test('a device over HTTP that reconnects several times sends one poll for each c
   assert.deepEqual(errors, [])
 })
 
-test('connect rejects an address that can never work', async () => {
+test('connect rejects an address without a scheme of HTTP or MQTT', async () => {
   for (const url of ['', 'localhost', 'localhost:1883', 'ftp://127.0.0.1'])
     await assert.rejects(
       connect({ url, version: 'v', token: 't' }),
@@ -44,7 +44,7 @@ test('connect rejects an address that can never work', async () => {
     )
 })
 
-test('the name of a resource may be empty; a request without an extension is rejected and does not hold back later requests', async () => {
+test('the name of a resource may be empty; a request without an extension is rejected, and later requests are sent', async () => {
   const { device, paths } = await aDevice((error) => assert.fail(String(error)))
   assert.deepEqual(await device.request('tsx', ''), [])
   assert.equal(paths.at(-1), '/kp1/v/tsx/t')
@@ -76,7 +76,7 @@ async function anMqttDevice() {
   return { device: await connect({ url: 'mqtt://127.0.0.1:9', version: 'v', token: 't', mqtt }), topics }
 }
 
-test('a message that is too large for MQTT is rejected, and the others are sent', async () => {
+test('a message that is too large for MQTT is rejected, and the next messages are sent', async () => {
   const { device, topics } = await anMqttDevice()
   const large = device.sample({ photo: 'é'.repeat(600_000) })
   await assert.rejects(large, (error) => error instanceof WaypostError && error.status === 413)

@@ -6,7 +6,7 @@ import { createQueue } from './queue.ts'
 
 const message = (resource: string) => ({ extension: 'dcx', resource, payload: '{}' })
 
-/** Returns a link whose requests are answered by the test. */
+/** Returns a link that collects its requests in `requests`. The test resolves or rejects each request. */
 function aLink(concurrency: number) {
   const requests: { resource: string; resolve(payload: string): void; reject(error: WaypostError): void }[] = []
   const link: Link = {
@@ -46,7 +46,7 @@ test('messages without a response when the connection broke are sent again in or
   assert.deepEqual(await Promise.all(sent), ['stored', 'stored', 'stored', 'stored'])
 })
 
-test('a message that the platform rejects is not sent again, and the others continue', async () => {
+test('a message that the platform rejects is not sent again, and the next message is sent', async () => {
   const { queue } = aQueue()
   const { link, requests } = aLink(1)
   queue.use(link)

@@ -20,7 +20,7 @@ const types: Record<string, string> = {
 const compressed = /^(?:text|application)\/|svg/
 const bytesMin = 1024
 
-/** Bundles only these languages of React Aria. The others would be a third of the first load. */
+/** Bundles only these languages of React Aria. All other languages would be a third of the first load. */
 const withoutOtherLanguages: Plugin = {
   name: 'languages',
   setup({ onLoad }) {
@@ -81,9 +81,9 @@ const commonParts = 'console/src/pages/common.ts'
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**
- * Bundles the code of the first load into one file, and the code of most pages into another. Without this step, esbuild creates a file for
- * each combination of imports: 31 files for the first load. Files that are loaded later therefore also import the first script, so that all
- * of them have the same imports.
+ * Bundles the code of the first load into one file, and the code that most pages share into a second file. Without this step, esbuild
+ * creates a file for each combination of imports: 31 files for the first load. Files that are loaded later therefore also import the first
+ * script, so that all of them have the same imports.
  */
 const fewFiles: Plugin = {
   name: 'few files',

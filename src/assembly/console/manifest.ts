@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export interface BuiltFile {
   type: string
-  /** Sizes in bytes, by encoding. `identity` is the file itself; the others have its name with `.br` or `.gz`. */
+  /** Sizes in bytes, by encoding. `identity` is the file itself. The compressed files have the same name with `.br` or `.gz`. */
   sizes: { identity: number; br?: number; gzip?: number }
 }
 

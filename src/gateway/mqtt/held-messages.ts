@@ -13,7 +13,7 @@ export function holdBackAll(peer: Peer, session: Session) {
   session.queue = due.length > 0 ? due : undefined
 }
 
-/** Returns the messages that may be sent now; the others are held in the session. */
+/** Returns the messages that may be sent now. All other messages are held in the session. */
 export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Outgoing[] {
   const { host, store, now, limits } = peer.layer
   if (!host.mustWait) return messages

@@ -129,8 +129,8 @@ export interface Host<S = unknown> {
    */
   mustWait?(connection: Connection<S>, message: Message): boolean
   /**
-   * Returns for each queued message whether it may be delivered; the others are dropped. Called when a client reconnects and by
-   * `Sessions.recheck`.
+   * Returns for each queued message whether it may be delivered. A message that may not be delivered is dropped. Called when a client
+   * reconnects and by `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
   /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` has the values of `refused`, or is `closed`. */

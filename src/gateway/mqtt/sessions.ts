@@ -38,8 +38,8 @@ const peerOf = Symbol('peer')
 type Stream = Duplex & { [peerOf]?: Peer }
 
 /**
- * Replaces an accepted socket with one that reads into a buffer shared by all sockets. Node.js offers the option `onread` only for new
- * sockets, so the handle is moved to a new one. This reduces the cost of a message from 34.2 to 30.5 µs.
+ * Replaces an accepted socket with a socket that reads into a buffer shared by all sockets. Node.js offers the option `onread` only for new
+ * sockets, so the handle is moved to a new socket. This reduces the cost of a message from 34.2 to 30.5 µs.
  */
 export function readIntoSharedBuffer(accepted: Socket): Socket {
   const internals = accepted as unknown as { _handle: object | null }

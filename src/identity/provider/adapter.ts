@@ -85,8 +85,8 @@ function originOf(ctx: Ctx): { address: string; userAgent?: string } {
 }
 
 /**
- * Returns the grant to which a row belongs. An interaction belongs to none, because it creates a new login and must outlive the browser's
- * old one.
+ * Returns the grant to which a row belongs. An interaction belongs to no grant, because it creates a new login: the end of the browser's
+ * earlier login must not delete it.
  */
 function grantOf(model: string, id: string, payload: store.Payload): string | null {
   if (model === 'Grant') return id

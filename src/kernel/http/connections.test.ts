@@ -77,7 +77,7 @@ test('at the limit of an address, a new connection replaces the oldest idle conn
   assert.equal(share.open, 4)
 })
 
-test('a new connection is not closed before its client had time to send a request; a further connection is refused instead', async () => {
+test('a connection whose client still has time to send its first request is not replaced: the next connection is refused', async () => {
   const { client, events } = await aServer({ perAddress: 1, graceMs: 60_000 })
   const first = await client()
   const second = await client()

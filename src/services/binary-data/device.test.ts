@@ -6,7 +6,7 @@ import { uploadTokens } from './device.ts'
 suite('bcx', () => {
   const send = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
-  test('bcx returns a token, with or without a request id, for any payload', async () => {
+  test('bcx returns a token for any payload, whether or not the message has a request id', async () => {
     for (const payload of ['', '{}', 'anything'])
       assert.deepEqual(await send('/token', payload), {
         payload: { token: 'token of ep-1' },

@@ -55,8 +55,9 @@ export async function sweepContents(sql: Sql, before: Date, limit: number): Prom
 }
 
 /**
- * Deletes rows of unregistered endpoints. If an endpoint was registered again, its rows after `until` are kept. Otherwise `until` has no
- * effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ * Deletes rows of unregistered endpoints. If an endpoint was registered again, its rows after `until` are kept. If an endpoint is not
+ * registered, all its rows are deleted: a node whose clock is ahead may have dated them after `until`. `registered` returns a subquery of
+ * all registered endpoints.
  */
 export async function deleteOfEndpoints(
   sql: Sql,
