@@ -1061,11 +1061,11 @@ export interface ChartWidget {
 export interface Client {
   /** Id of the client. */
   id: string
-  /** frontend: for logins of users. backend: for service accounts. */
+  /** frontend: for logins of users. backend: for service accounts, and for logins in web applications that keep a secret. */
   kind: 'frontend' | 'backend'
   /** true: the client has no secret. */
   public: boolean
-  /** Addresses that a login may return to. */
+  /** Addresses that a login may return to. A frontend client may also return to the base URL and to loopback addresses. */
   redirectUris: string[]
   /** Origins of web pages that may call the platform (CORS). */
   webOrigins: string[]

@@ -23,8 +23,9 @@ const isBelow = (url: URL, origin: string, path: string) =>
   url.origin === origin && withSlash(url.pathname).startsWith(withSlash(path))
 
 /**
- * Returns whether a redirect address is allowed: any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3), and registered
- * addresses, either exact or below `https://host/path/*`. An asterisk elsewhere is literal, so no registration can allow every address.
+ * Returns whether a redirect address is allowed. Registered addresses are allowed, either exact or below `https://host/path/*`. An asterisk
+ * elsewhere is literal, so no registration can allow every address. A frontend client may also redirect to any path of the base URL and to
+ * loopback on any port (document 3; RFC 8252, 7.3).
  */
 export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown): boolean {
   const url = typeof uri === 'string' ? URL.parse(uri) : null
@@ -34,7 +35,7 @@ export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown)
     return false
   const base = new URL(baseUrl)
   if (client === consoleClient) return isBelow(url, base.origin, `${withSlash(base.pathname)}console`)
-  if (isLoopback(url) || isBelow(url, base.origin, base.pathname)) return true
+  if (client.kind === 'frontend' && (isLoopback(url) || isBelow(url, base.origin, base.pathname))) return true
   return client.redirectUris.some((registered) => {
     if (!registered.endsWith('/*')) return registered === uri
     const prefix = URL.parse(registered.startsWith('/') ? baseUrl + registered : registered)
@@ -102,12 +103,15 @@ export function metadataOf(baseUrl: string, client: Client): Record<string, unkn
       redirect_uris: [`${baseUrl}/`],
       post_logout_redirect_uris: [`${baseUrl}/`],
     }
+  // Web applications with a secret sign users in with the backend client, as soon as the tenant registers their addresses.
+  const signsIn = client.redirectUris.length > 0
   return {
     ...common,
     client_secret: 'sealed elsewhere', // The library requires this field but never compares it.
     token_endpoint_auth_method: 'client_secret_basic', // The library also accepts the secret in form fields.
-    grant_types: ['client_credentials', 'password', 'refresh_token'],
-    response_types: [],
-    redirect_uris: [],
+    grant_types: ['client_credentials', 'password', 'refresh_token', ...(signsIn ? ['authorization_code'] : [])],
+    response_types: signsIn ? ['code'] : [],
+    redirect_uris: signsIn ? [`${baseUrl}/`] : [],
+    post_logout_redirect_uris: signsIn ? [`${baseUrl}/`] : [],
   }
 }

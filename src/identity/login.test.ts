@@ -8,6 +8,7 @@ import { aTenantAdmin } from '../../test/harness/builders.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import {
   aBrowser,
+  basic,
   call,
   clientOf,
   type IdentityPlatform,
@@ -366,4 +367,39 @@ test('a client may be allowed to sign in without PKCE', async () => {
   assert.equal((await waypost.as(aTenantAdmin('acme'))(change, { pkceRequired: false })).status, 200)
   const accepted = await aBrowser().go(withoutPkce.href)
   assert.match(accepted.location ?? '', /\/login\//)
+})
+
+test('a web application with a secret signs users in with the backend client, only at registered addresses', async () => {
+  const redirect_uri = 'http://localhost:4100/callback'
+  const { verifier: code_verifier, challenge } = pkce()
+  const backend = { client_id: realm.backend, redirect_uri }
+  const url = client.authUrl(challenge, backend)
+  assert.equal((await aBrowser().go(url)).status, 400, 'no address is registered')
+  const change = `PATCH /iam/api/v1/clients/${realm.backend}`
+  const admin = waypost.as(aTenantAdmin('acme'))
+  assert.equal((await admin(change, { redirectUris: [redirect_uri] })).status, 200)
+  for (const unregistered of [`${base}/console/callback`, 'http://localhost:4101/callback', `${redirect_uri}/more`])
+    assert.equal(
+      (await aBrowser().go(client.authUrl(challenge, { ...backend, redirect_uri: unregistered }))).status,
+      400,
+    )
+
+  const browser = aBrowser()
+  const back = await browser.signIn(url, 'ada')
+  const code = back.searchParams.get('code') ?? assert.fail(back.href)
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri, code_verifier }
+  assert.equal((await client.token({ ...exchange, client_id: realm.backend })).status, 401, 'the secret is required')
+  const tokens = await client.token(exchange, basic(realm.backend, realm.secret))
+  assert.equal(tokens.status, 200, tokens.text)
+  const { azp, preferred_username, realm_access } = decodeJwt<Record<string, unknown>>(tokens.body.access_token)
+  assert.deepEqual([azp, preferred_username, realm_access], [realm.backend, 'ada', { roles: ['tenant-admin'] }])
+  assert.equal((await client.userinfo(tokens.body.access_token)).body.preferred_username, 'ada')
+  const refresh = { grant_type: 'refresh_token', refresh_token: tokens.body.refresh_token }
+  const refreshed = await client.token({ ...refresh, client_id: realm.backend, client_secret: realm.secret })
+  assert.equal(refreshed.status, 200, refreshed.text)
+  const logout = { id_token_hint: tokens.body.id_token, post_logout_redirect_uri: redirect_uri }
+  assert.equal((await browser.go(`${client.at('logout')}?${new URLSearchParams(logout)}`)).location, redirect_uri)
+
+  assert.equal((await admin(change, { redirectUris: [] })).status, 200)
+  assert.equal((await aBrowser().go(url)).status, 400, 'the address is no longer registered')
 })

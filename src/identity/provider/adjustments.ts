@@ -13,7 +13,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
 
   const mayRedirect = function (this: { clientId: string; redirectUris: string[] }, uri: unknown) {
     const client = findClient(realm, this.clientId)
-    return client?.kind === 'frontend' && isRedirectAllowed(kit.baseUrl(), client, uri)
+    return !!client && isRedirectAllowed(kit.baseUrl(), client, uri)
   }
   Client.prototype.redirectUriAllowed = mayRedirect
   Client.prototype.postLogoutRedirectUriAllowed = mayRedirect

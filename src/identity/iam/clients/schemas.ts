@@ -6,11 +6,13 @@ export const Client = Type.Object(
   {
     id: Type.String({ description: 'Id of the client.' }),
     kind: Type.Enum(['frontend', 'backend'], {
-      description: 'frontend: for logins of users. backend: for service accounts.',
+      description:
+        'frontend: for logins of users. backend: for service accounts, and for logins in web applications that keep a secret.',
     }),
     public: Type.Boolean({ description: 'true: the client has no secret.' }),
     redirectUris: Type.Array(Type.String({ description: 'Address, or a prefix that ends in `*`.' }), {
-      description: 'Addresses that a login may return to.',
+      description:
+        'Addresses that a login may return to. A frontend client may also return to the base URL and to loopback addresses.',
     }),
     webOrigins: Type.Array(Type.String({ description: 'Origin, such as `https://app.example.com`.' }), {
       description: 'Origins of web pages that may call the platform (CORS).',
