@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey } from 'node:crypto'
 import http from 'node:http'
 import net from 'node:net'
 import { before, test } from 'node:test'
-import { decodeJwt } from 'jose'
+import { decodeJwt, jwtVerify } from 'jose'
 import { aTenantAdmin } from '../../test/harness/builders.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import {
@@ -69,6 +69,26 @@ test('discovery contains the public address, for any Host and X-Forwarded header
   })
   assert.ok(!absolute.includes('evil'), absolute)
   assert.equal((await call(wellKnown, { method: 'HEAD' })).status, 200)
+})
+
+test('the address of a realm shows its public key, as in Keycloak', async () => {
+  for (const url of [realm.url, `${realm.url}/`]) {
+    const { status, body, headers } = await call(url, { headers: { origin: 'https://anywhere.example' } })
+    assert.deepEqual([status, headers.get('access-control-allow-origin')], [200, 'https://anywhere.example'])
+    const { public_key, ...addresses } = body
+    assert.deepEqual(addresses, {
+      realm: 'acme',
+      'token-service': `${realm.url}/protocol/openid-connect`,
+      'account-service': `${realm.url}/account`,
+      'tokens-not-before': 0,
+    })
+    const key = createPublicKey({ key: Buffer.from(public_key, 'base64'), format: 'der', type: 'spki' })
+    const { payload } = await jwtVerify((await client.serviceAccount()).body.access_token, key)
+    assert.equal(payload.iss, realm.url)
+  }
+  assert.equal((await call(realm.url, { method: 'HEAD' })).status, 200)
+  assert.equal((await call(realm.url, { method: 'POST', body: new URLSearchParams({ a: 'b' }) })).status, 404)
+  assert.equal((await call(`${realm.url}-none`)).status, 404)
 })
 
 test('a user signs in with a browser, is signed in to the next application, and signs out', async () => {

@@ -24,6 +24,7 @@ import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
 import { catalogueCodeOf } from './oauth-errors.ts'
 import { longParameter } from './open-logins.ts'
+import { realmInfoOf } from './realm-info.ts'
 import { loginOf } from './refresh-tokens.ts'
 
 const formType = 'application/x-www-form-urlencoded'
@@ -31,7 +32,7 @@ const bodyLimit = 56 * 1024
 /** Matches the paths that oidc-provider or the sign-in page may have. Other paths are 404. */
 const pathPattern = /^[\w./~-]{1,500}$/
 /** Matches the paths that every origin may read, because their content is public. */
-const publicPath = /^\.well-known\/|\/certs$/
+const publicPath = /^$|^\.well-known\/|\/certs$/
 const authorizationPath = 'protocol/openid-connect/auth'
 const tokenPath = 'protocol/openid-connect/token'
 const pagePath = /^(login\/|account(\/|$)|protocol\/openid-connect\/(auth|logout)(\/|$))/
@@ -59,21 +60,18 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     request.originalQuery = url.slice(at)
     request.raw.url = url.slice(0, at) + hideSecrets(request.originalQuery)
   })
-  app.route({
-    method: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-    url: '/auth/realms/:tenantId/*',
-    exposeHeadRoute: false,
-    handler: serve,
-  })
+  for (const url of ['/auth/realms/:tenantId', '/auth/realms/:tenantId/*'])
+    app.route({ method: ['GET', 'HEAD', 'POST', 'OPTIONS'], url, exposeHeadRoute: false, handler: serve })
 
   async function serve(request: FastifyRequest, reply: FastifyReply) {
-    const { tenantId, '*': path } = request.params as { tenantId: string; '*': string }
+    const { tenantId, path } = addressOf(request)
     const realm = await findRealm(core, tenantId)
     allowOrigin(request, reply, realm, path)
     if (request.method === 'OPTIONS') return reply.code(204).send()
     if (!realm) return refuse(request, reply, 404, 'invalid_request', 'This realm does not exist.', 'no_such_realm')
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
+    if (path === '' && request.method !== 'POST') return sendRealmInfo(core, reply, realm)
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
     const problem = parameterProblem(request, path)
     if (problem) return refuse(request, reply, 400, 'invalid_request', problem)
@@ -128,7 +126,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
   }
 
   function refuse(...[request, reply, status, error, text, code]: [FastifyRequest, ...Parameters<typeof sendError>]) {
-    const { '*': path } = request.params as { '*': string }
+    const { path } = addressOf(request)
     if (pagePath.test(path) && request.headers.accept?.includes('text/html'))
       return sendPage(
         reply.header(errorCodeHeader, code ?? catalogueCodeOf(error, status)),
@@ -137,6 +135,16 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       )
     return sendError(reply, status, error, text, code)
   }
+}
+
+/** Returns the tenant and the path below its realm. The path of the realm itself is empty. */
+function addressOf({ params }: FastifyRequest) {
+  const { tenantId, '*': path = '' } = params as { tenantId: string; '*'?: string }
+  return { tenantId, path }
+}
+
+async function sendRealmInfo(core: Core, reply: FastifyReply, realm: Realm) {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(await realmInfoOf(core, realm)))
 }
 
 async function sendProfile(core: Core, { headers }: FastifyRequest, reply: FastifyReply, realm: Realm) {

@@ -103,6 +103,30 @@ const rows: Row[] = [
   },
   {
     method: 'GET',
+    path: '/:tenant_id',
+    schema: {
+      name: 'openid.realm.get',
+      summary: 'Get the public key and the addresses of a realm',
+      description: 'For clients that were written for Keycloak. Other clients use `openid.configuration.get`.',
+      params,
+      response: {
+        200: Type.Object(
+          {
+            realm: Type.String({ description: 'Id of the tenant.' }),
+            public_key: Type.String({ description: 'Key that verifies new tokens, as Base64 of its DER encoding.' }),
+            'token-service': Type.String({ description: 'Address below which the OpenID Connect endpoints are.' }),
+            'account-service': Type.String({ description: 'Address of the account page.' }),
+            'tokens-not-before': Type.Integer({ description: 'Always 0.' }),
+          },
+          { title: 'RealmInfo', description: 'A realm, as Keycloak describes it.' },
+        ),
+        401: notAvailable,
+        404: noRealm,
+      },
+    },
+  },
+  {
+    method: 'GET',
     path: '/:tenant_id/.well-known/openid-configuration',
     schema: {
       name: 'openid.configuration.get',
