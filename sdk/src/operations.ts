@@ -4671,6 +4671,20 @@ export interface RealmFrontendClientTemplateResults {
   results: RealmFrontendClientTemplate[]
 }
 
+/** A realm, as Keycloak describes it. */
+export interface RealmInfo {
+  /** Id of the tenant. */
+  realm: string
+  /** Key that verifies new tokens, as Base64 of its DER encoding. */
+  public_key: string
+  /** Address below which the OpenID Connect endpoints are. */
+  'token-service': string
+  /** Address of the account page. */
+  'account-service': string
+  /** Always 0. */
+  'tokens-not-before': number
+}
+
 /** Settings for the logins of a tenant. */
 export interface RealmSettings {
   /** off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need one; those without add it at their next login. */
@@ -7077,6 +7091,13 @@ export interface Nouns {
         tenant_id: string
         body: TokenParameter
       }, { 200: TokenIntrospection }>
+    }
+    realm: {
+      /** Get the public key and the addresses of a realm. For clients that were written for Keycloak. Other clients use `openid.configuration.get`. */
+      get: Call<{
+        /** Id of the tenant, which is the name of its realm. */
+        tenant_id: string
+      }, { 200: RealmInfo }>
     }
     configuration: {
       /** Discover the OpenID Connect endpoints of a tenant. */

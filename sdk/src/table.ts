@@ -49,6 +49,7 @@ export const realm = `get GET /iam/api/v1/realm
 update PUT /iam/api/v1/realm`
 
 export const openid = `tokens.create POST /auth/realms/{tenant_id}/protocol/openid-connect/token n bf
+realm.get GET /auth/realms/{tenant_id} n
 configuration.get GET /auth/realms/{tenant_id}/.well-known/openid-configuration n
 keys.get GET /auth/realms/{tenant_id}/protocol/openid-connect/certs n
 authorize GET /auth/realms/{tenant_id}/protocol/openid-connect/auth n
