@@ -17,7 +17,7 @@ export {
 } from './db/errors.ts'
 export type { ConnectionOptions } from './db/hosts.ts'
 export { connect, type Pool, type PoolOptions } from './db/pool.ts'
-export type { Fragment, Sql } from './db/sql.ts'
+export type { Fragment, Pending, Sql } from './db/sql.ts'
 export type { TransactionSql } from './db/transactions.ts'
 
 export interface Db {

@@ -1,7 +1,7 @@
 /** Searches documents in PostgreSQL, and returns results in the format of the search engine. */
 import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
+import { isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import { createPace } from '../../../kernel/pace.ts'
 import { engineFormat } from '../error-format.ts'
@@ -10,10 +10,20 @@ import { parseExact, stringifyExact } from '../exact-json.ts'
 import type { Clause } from '../query/clauses.ts'
 import { readSearch, type SearchRequest } from '../query/request.ts'
 import type { Scope } from '../query/scope.ts'
-import { docBytesMax, findPage, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
+import {
+  docBytesMax,
+  findPage,
+  type Hit,
+  type HitTexts,
+  inSnapshot,
+  isOfOneEndpoint,
+  type Plan,
+  type Relation,
+} from '../store/search/documents.ts'
 import { searchTarget, type Target } from './access.ts'
 import { aggregate } from './aggregate.ts'
 import type { Deps } from './deps.ts'
+import { createSearchConnections, type SearchConnections } from './search-connections.ts'
 import { createSourceFilter } from './source-filter.ts'
 
 export interface SearchOperations {
@@ -40,7 +50,7 @@ const limits = { perTenant: 2, total: 4, waitingPerTenant: 100, waitMs: 20_000 }
 
 export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOperations {
   const { kit, applications } = deps
-  const db = kit.db.open({ max: limits.total, name: 'waypost-search', statementSeconds: searchSeconds })
+  const connections = createSearchConnections(kit.db.open, limits.total, searchSeconds)
   const limit = createConcurrencyLimit(limits)
 
   async function search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string> {
@@ -49,7 +59,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     const target = await searchTarget(applications, ctx, index)
     const source = await parts.sourceOf(ctx, target, request)
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
-    const found = await limit.run(ctx.tenantId, () => run(db, source, request), ctx)
+    const found = await limit.run(ctx.tenantId, () => run(connections, source, request), ctx)
     return await answer(request, found, () => kit.now().getTime() - startedAt)
   }
 
@@ -85,25 +95,36 @@ function failureText(error: unknown): string {
 }
 
 interface Found {
-  hits: Hit[]
+  hits: Hit[] | HitTexts
   total: number
   aggregations: Record<string, unknown> | undefined
 }
 
-async function run(db: Db, { relation, scope }: Source, request: SearchRequest): Promise<Found> {
+const numberOf = (hits: Hit[] | HitTexts) => (Array.isArray(hits) ? hits.length : hits.count)
+
+async function run(
+  connections: SearchConnections,
+  { relation, scope }: Source,
+  request: SearchRequest,
+): Promise<Found> {
   const { query, postFilter, aggregations, countMax, from } = request
   const hitsQuery: Clause = postFilter
     ? { kind: 'bool', must: [query, postFilter], mustNot: [], should: [], minimum: 0 }
     : query
   try {
-    const find = async (sql: Sql) => {
-      const { hits, total } = await findPage(sql, relation, scope, request, hitsQuery)
-      return { hits, total: total ?? from + hits.length }
+    const find = async (sql: Sql, plan: Plan) => {
+      const { hits, total } = await findPage(sql, relation, scope, request, hitsQuery, plan)
+      return { hits, total: total ?? from + numberOf(hits) }
     }
+    const forValues = { db: connections.db, plan: 'forValues' } as const
     // A single statement reads one snapshot, so it needs no transaction.
-    if (aggregations.length === 0) return { ...(await find(db.sql)), aggregations: undefined }
-    return await inSnapshot(db, async (sql) => {
-      const found = await find(sql)
+    if (aggregations.length === 0) {
+      const ofEndpoint = isOfOneEndpoint(relation, scope, request, hitsQuery)
+      const { db, plan } = ofEndpoint ? connections.ofEndpoint() : forValues
+      return { ...(await find(db.sql, plan)), aggregations: undefined }
+    }
+    return await inSnapshot(connections.db, async (sql) => {
+      const found = await find(sql, 'forValues')
       const isEmpty = found.total === 0 && !postFilter && countMax > 0
       return { ...found, aggregations: await aggregate({ sql, relation, scope, query }, aggregations, isEmpty) }
     })
@@ -118,7 +139,24 @@ async function answer(
   { hits, total, aggregations }: Found,
   took: () => number,
 ): Promise<string> {
-  const { source, sort, countMax, totalAsNumber } = request
+  const { sort, countMax, totalAsNumber } = request
+  const texts = Array.isArray(hits) ? await textOfHits(request, hits) : hits.text
+  if (texts === null) throw SearchTooLarge({ bytes: docBytesMax })
+  const value = Math.min(total, countMax)
+  const shownTotal = totalAsNumber
+    ? `"total":${total},`
+    : countMax === 0
+      ? ''
+      : `"total":{"value":${value},"relation":"${total > countMax ? 'gte' : 'eq'}"},`
+  const maxScore = numberOf(hits) > 0 && sort.length === 0 ? '1.0' : 'null'
+  const computed = aggregations ? `,"aggregations":${stringifyExact(aggregations)}` : ''
+  return (
+    `{"took":${took()},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},` +
+    `"hits":{${shownTotal}"max_score":${maxScore},"hits":[${texts}]}${computed}}`
+  )
+}
+
+async function textOfHits({ source, sort }: SearchRequest, hits: Hit[]): Promise<string> {
   const filter = typeof source === 'object' ? createSourceFilter(source) : undefined
   const textOf = ({ id, index, doc, sort: values }: Hit) => {
     if (doc === null) throw SearchTooLarge({ bytes: docBytesMax })
@@ -134,16 +172,5 @@ async function answer(
     // The filter of a page with large documents takes seconds.
     await pace()
   }
-  const value = Math.min(total, countMax)
-  const shownTotal = totalAsNumber
-    ? `"total":${total},`
-    : countMax === 0
-      ? ''
-      : `"total":{"value":${value},"relation":"${total > countMax ? 'gte' : 'eq'}"},`
-  const maxScore = hits.length > 0 && sort.length === 0 ? '1.0' : 'null'
-  const computed = aggregations ? `,"aggregations":${stringifyExact(aggregations)}` : ''
-  return (
-    `{"took":${took()},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},` +
-    `"hits":{${shownTotal}"max_score":${maxScore},"hits":[${texts.join()}]}${computed}}`
-  )
+  return texts.join()
 }

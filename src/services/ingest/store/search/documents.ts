@@ -1,14 +1,20 @@
 /** SQL of searches: hits and totals. */
-import type { Db, Fragment, Sql } from '../../../../kernel/db.ts'
+import type { Db, Fragment, Pending, Sql } from '../../../../kernel/db.ts'
 import type { Clause, Comparison } from '../../query/clauses.ts'
 import type { SearchRequest, SortKey } from '../../query/request.ts'
-import type { Scope } from '../../query/scope.ts'
+import { fieldName, type Scope } from '../../query/scope.ts'
 import { conditionOf, endpointCondition, operators } from './conditions.ts'
 import { indexColumn, joined, sourceOf } from './fields.ts'
 
 /** A table that a search can read. It has the columns of `ingest.documents`. */
 export type Relation = (sql: Sql) => Fragment
 export const documentsRelation: Relation = (sql) => sql`ingest.documents`
+
+/**
+ * How a statement is planned. `forValues`: for its values, each time, because a plan for any values would read whole partitions.
+ * `ofEndpoint`: once per connection, with the index of endpoints; only for searches of which `isOfOneEndpoint` is true.
+ */
+export type Plan = 'forValues' | 'ofEndpoint'
 
 export interface Hit {
   id: string
@@ -17,6 +23,13 @@ export interface Hit {
   doc: string | null
   /** JSON text of each sort value. */
   sort: string[] | null
+}
+
+/** The hits of a page as JSON text, without the brackets of the list. */
+export interface HitTexts {
+  count: number
+  /** Null if the documents have more than `docBytesMax` bytes together. */
+  text: string | null
 }
 
 /** Runs statements on one snapshot, so that hits, totals and aggregations are consistent. */
@@ -31,8 +44,34 @@ export async function inSnapshot<T>(db: Db, work: (sql: Sql) => Promise<T>): Pro
 const oneOf = (sql: Sql, indexNos: number[]) =>
   indexNos.length === 1 ? sql`d.index_no = ${indexNos[0]!}` : sql`d.index_no = any(${indexNos}::int[])`
 
+/**
+ * Returns whether a search selects documents by one endpoint and by time only, in the order of time. The index of endpoints is then best for
+ * all values, so one plan serves all such searches. The best plan of other searches depends on their values.
+ */
+export function isOfOneEndpoint(relation: Relation, scope: Scope, { sort }: SearchRequest, query: Clause): boolean {
+  const { whole, partly, envelopeChanged } = scope
+  if (relation !== documentsRelation || envelopeChanged || whole.length !== 1 || partly.length > 0) return false
+  if (sort.length > 1 || sort.some(({ field }) => field !== '@timestamp')) return false
+  const [endpoint, range, ...others] = allOf(query).sort((a, b) => b.kind.localeCompare(a.kind))
+  return (
+    endpoint?.kind === 'terms' &&
+    endpoint.values.length === 1 &&
+    fieldName(scope, endpoint.field) === 'endpointId' &&
+    (range === undefined || (range.kind === 'range' && range.field === '@timestamp')) &&
+    others.length === 0
+  )
+}
+
+/** Returns the clauses that all apply. */
+const allOf = (query: Clause): Clause[] =>
+  query.kind === 'bool' && query.mustNot.length === 0 && query.should.length === 0 && query.minimum === 0
+    ? [...query.must]
+    : [query]
+
 /** Returns the condition of the documents that the caller may read. */
-function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: Scope): Fragment {
+function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: Scope, plan: Plan): Fragment {
+  // The sum hides the column from the planner, which cannot tell how few documents an unknown endpoint has, and would read the whole index.
+  if (plan === 'ofEndpoint') return sql`d.index_no + 0 = ${whole[0]!}`
   if (partly.length === 0 || endpointIds.length === 0) return whole.length === 0 ? sql`false` : oneOf(sql, whole)
   const ofEndpoints = sql`(${oneOf(sql, partly)} and ${endpointCondition(sql, endpointIds)} and not exists (
     select 1 from ingest.unregistered u where u.tenant_id = ${tenantId} and u.endpoint_id = d.endpoint_id
@@ -41,9 +80,9 @@ function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: 
 }
 
 /** Returns the condition for documents that the caller may read and that match the query. */
-export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragment {
+export function visibleCondition(sql: Sql, scope: Scope, query: Clause, plan: Plan = 'forValues'): Fragment {
   const { dates } = scope
-  const parts: Fragment[] = [permittedCondition(sql, scope)]
+  const parts: Fragment[] = [permittedCondition(sql, scope, plan)]
   if (dates) parts.push(sql`d.arrived_at >= ${new Date(dates.from)} and d.arrived_at < ${new Date(dates.to)}`)
   if (!scope.envelopeChanged)
     for (const [comparison, at] of timeBounds(query))
@@ -98,21 +137,20 @@ const millis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 
 export const docBytesMax = 64 * 1024 * 1024
 
 interface Page {
-  hits: Hit[]
+  /** The hits, or their JSON text if the search requests whole documents. */
+  hits: Hit[] | HitTexts
   /** The number of hits, counted up to `countMax` and one more; undefined if it is not known. */
   total: number | undefined
 }
 
-/**
- * Finds hits and their total with one statement. The statement is planned for its values, because a generic plan would read whole
- * partitions.
- */
+/** Finds hits and their total with one statement. */
 export async function findPage(
   sql: Sql,
   relation: Relation,
   scope: Scope,
   request: SearchRequest,
   query: Clause,
+  plan: Plan = 'forValues',
 ): Promise<Page> {
   const { size, from, countMax } = request
   if (size === 0)
@@ -122,7 +160,7 @@ export async function findPage(
   const descends = request.sort[0]?.field === '@timestamp' && request.sort[0].descending
   const order = keys.map(({ expression, order: direction }) => sql`${expression} ${direction},`)
   const shown = keys.map((key) => key.shown)
-  const where = visibleCondition(sql, scope, query)
+  const where = visibleCondition(sql, scope, query, plan)
   // The expressions of the outer select are computed only for the hits of the page, not for every document that is sorted. Without
   // `offset 0`, PostgreSQL would merge it into the statement around it, which uses `doc` twice.
   const page = sql`
@@ -133,13 +171,35 @@ export async function findPage(
       order by ${order.length === 0 ? sql`${byTime},` : order} d.id ${descends ? sql`desc` : sql``}
       limit ${size} offset ${from}) d offset 0`
   const total = countMax === 0 ? sql`select null::float8 as total` : countStatement(sql, relation, where, countMax)
-  const rows = await sql<(Hit & { total: number | null })[]>`
-    select page.id, page.index, page.sort, counted.total,
-      case when sum(octet_length(page.doc)) over (rows unbounded preceding) <= ${docBytesMax} then page.doc end as doc
-    from (${page}) page cross join (${total}) counted`.unprepared()
-  if (rows.length > 0) return { hits: rows, total: rows[0]!.total ?? undefined }
+  const run = <T extends object>(statement: Pending<T[]>) =>
+    plan === 'ofEndpoint' ? statement : statement.unprepared()
+  if (request.source === true) {
+    const [row] = await run(textStatement(sql, page, request, total))
+    const { count, text } = row!
+    if (count > 0) return { hits: { count, text }, total: row!.total ?? undefined }
+  } else {
+    const rows = await run(sql<(Hit & { total: number | null })[]>`
+      select page.id, page.index, page.sort, (${total}) as total,
+        case when sum(octet_length(page.doc)) over (rows unbounded preceding) <= ${docBytesMax} then page.doc end as doc
+      from (${page}) page`)
+    if (rows.length > 0) return { hits: rows, total: rows[0]!.total ?? undefined }
+  }
   const isKnown = from === 0 || countMax === 0
   return { hits: [], total: isKnown ? 0 : await countHits(sql, relation, scope, query, countMax) }
+}
+
+/** Joins the hits of a page to one text in the database. If they came as rows, the main thread would be busy for longer. */
+function textStatement(sql: Sql, page: Fragment, { sort }: SearchRequest, total: Fragment) {
+  const isSorted = sort.length > 0
+  const score = isSorted ? sql`null` : sql`1.0`
+  const sorted = isSorted ? sql`',"sort":[', array_to_string(sort, ',', 'null'), ']',` : sql``
+  const hit = sql`concat('{"_index":', to_json(index), ',"_type":"_doc","_id":"', id, '","_score":${score},"_source":', doc, ${sorted} '}')`
+  return sql<(HitTexts & { total: number | null })[]>`
+    select count(*)::float8 as count, (${total}) as total,
+      case when sum(bytes) <= ${docBytesMax} then string_agg(case when bytes_so_far <= ${docBytesMax} then ${hit} end, ',') end as text
+    from (
+      select page.*, octet_length(doc) as bytes, sum(octet_length(doc)) over (rows unbounded preceding) as bytes_so_far
+      from (${page}) page) page`
 }
 
 const countStatement = (sql: Sql, relation: Relation, where: Fragment, countMax: number): Fragment =>
