@@ -185,6 +185,28 @@ suite('pages, order and fields of the results', () => {
     assert.deepEqual(numbersOf(sorted), one === first ? [1, 3, 5, 2, 4] : [2, 4, 1, 3, 5])
   })
 
+  test('repeated searches of one endpoint find its documents, also when their plans are kept', async () => {
+    const query = (endpointId: string, range: object) => ({
+      bool: { filter: [{ term: { endpointId } }, { range: { '@timestamp': range } }] },
+    })
+    const recent = { gte: 'now-5m', lte: 'now+5m' }
+    const sort = [{ '@timestamp': 'desc' }]
+    // A search of one endpoint keeps its plan after twenty searches.
+    for (let round = 0; round < 30; round++) {
+      const newest = await search(index, { query: query(first, recent), sort, size: 2 })
+      assert.deepEqual(numbersOf(newest), [5, 3])
+      assert.deepEqual(newest.hits.total, { value: 3, relation: 'eq' })
+      assert.deepEqual(newest.hits.hits[0].sort, [Date.parse(newest.hits.hits[0]._source['@timestamp'])])
+      assert.match(newest.hits.hits[0]._index, new RegExp(`^${index}-\\d{4}\\.\\d\\d\\.\\d\\d$`))
+      assert.deepEqual(numbersOf(await search(index, { query: query(second, recent) })), [2, 4])
+      assert.deepEqual(numbersOf(await search(index, { query: query(second, { lt: 'now-1h' }) })), [])
+      const beyond = await search(index, { query: query(second, recent), from: 2 })
+      assert.deepEqual([numbersOf(beyond), beyond.hits.total.value], [[], 2])
+      const counted = await search(index, { query: query(first, recent), size: 1, from: 1, track_total_hits: 1 })
+      assert.deepEqual([numbersOf(counted), counted.hits.total], [[3], { value: 1, relation: 'gte' }])
+    }
+  })
+
   test('_source selects the returned fields', async () => {
     const query = { term: { 'dataSample.n': 5 } }
     const sourceWith = async (_source: unknown) => (await search(index, { query, _source })).hits.hits[0]._source

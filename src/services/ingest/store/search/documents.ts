@@ -188,14 +188,17 @@ export async function findPage(
   return { hits: [], total: isKnown ? 0 : await countHits(sql, relation, scope, query, countMax) }
 }
 
-/** Joins the hits of a page to one text in the database. If they came as rows, the main thread would be busy for longer. */
+/**
+ * Joins the hits of a page to one text in the database, which costs the main thread less than rows. The total is a subquery, because the
+ * planner may repeat a joined statement for each hit. If there are no hits, the subquery does not run.
+ */
 function textStatement(sql: Sql, page: Fragment, { sort }: SearchRequest, total: Fragment) {
   const isSorted = sort.length > 0
   const score = isSorted ? sql`null` : sql`1.0`
   const sorted = isSorted ? sql`',"sort":[', array_to_string(sort, ',', 'null'), ']',` : sql``
   const hit = sql`concat('{"_index":', to_json(index), ',"_type":"_doc","_id":"', id, '","_score":${score},"_source":', doc, ${sorted} '}')`
   return sql<(HitTexts & { total: number | null })[]>`
-    select count(*)::float8 as count, (${total}) as total,
+    select count(*)::float8 as count, case when count(*) > 0 then (${total}) end as total,
       case when sum(bytes) <= ${docBytesMax} then string_agg(case when bytes_so_far <= ${docBytesMax} then ${hit} end, ',') end as text
     from (
       select page.*, octet_length(doc) as bytes, sum(octet_length(doc)) over (rows unbounded preceding) as bytes_so_far
