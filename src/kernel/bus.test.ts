@@ -102,7 +102,34 @@ test('`delivered` waits until the handlers have processed the committed events o
   await kit.bus.delivered(Recorded, 'good')
   assert.ok(performance.now() - began < 500, 'nothing waits')
   await kit.bus.delivered(Said, 'bad')
+  assert.ok(performance.now() - began < 1000, 'a handler that has failed is not awaited')
   assert.equal(got.length, 4)
+})
+
+test('delivered resolves as soon as the last handler has committed, and does not wait for the retry of one that fails', async () => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const { kit } = await openTestPlatform({
+    services: [
+      aService(({ bus }) => {
+        bus.handle('test.held', Said, async () => held)
+        bus.handle('test.failing', Said, async () => {
+          await sleep(100)
+          throw new Error('never')
+        })
+      }),
+    ],
+    environment: { WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  await publishThing(kit, 'held', 1)
+  let isOver = false
+  const over = kit.bus.delivered(Said, 'held').then(() => (isOver = true))
+  await sleep(700)
+  assert.equal(isOver, false)
+  const began = performance.now()
+  release()
+  await over
+  assert.ok(performance.now() - began < 60, `${performance.now() - began} ms`)
 })
 
 test('the writes of an event handler and its delivery commit together', async () => {

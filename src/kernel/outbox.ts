@@ -11,13 +11,17 @@ import { createOpenItems, type OpenItems } from './open-items.ts'
 import { type Delivery, deliverFailed, deliverFresh, type EventHandler } from './outbox/deliver.ts'
 import { deliveryFailed } from './outbox/log-messages.ts'
 import * as store from './outbox/store.ts'
+import { createDeliveryWaits, type DeliveryWaits } from './outbox/waits.ts'
 import { defineSignal, type Signals } from './signals.ts'
 
 export interface Outbox {
   add(subscription: string, handler: EventHandler): void
   /** Inserts events in the caller's transaction; they are delivered after its commit. */
   insert(sql: Sql, subscriptions: string[], event: string, rows: { key: string; payload: string }[]): Promise<void>
-  /** Resolves when these subscriptions have handled the committed events of the key, and at the latest after `limitMs`. */
+  /**
+   * Resolves when these subscriptions have handled the committed events of the key, or when a handler has failed and its event waits for a
+   * retry. Resolves at the latest after `limitMs`.
+   */
   delivered(subscriptions: string[], key: string, limitMs: number): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -31,8 +35,8 @@ const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting'
 const pollMs = 5000
 const wakeOtherNodesMs = 1000
 const settleMs = 30_000
-/** Pauses between two checks in `delivered`. The pause doubles with each check. */
-const deliveredCheckMs = { first: 5, longest: 80 }
+/** Time between two checks of `delivered` whether another node has delivered the events. This node reports its own deliveries at once. */
+const otherNodesCheckMs = 100
 
 interface Task {
   subscription: string
@@ -52,6 +56,7 @@ interface OutboxDeps {
 interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
   workersMax: number
   delivery: Delivery
+  waits: DeliveryWaits
   handlers: Map<string, EventHandler>
   tasks: Map<string, Task>
   workers: OpenItems<Promise<void>>
@@ -70,6 +75,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
     'Number of events delivered to event handlers, by outcome.',
     ['outcome'],
   )
+  const waits = createDeliveryWaits()
   const state: State = {
     db,
     signals,
@@ -78,12 +84,18 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
     delivery: {
       db,
       log,
-      countDeliveries: (outcome, events) => counter.inc({ outcome }, events),
+      delivered(subscription, events) {
+        counter.inc({ outcome: 'success' }, events.length)
+        waits.delivered(subscription, events)
+      },
+      countFailure: () => counter.inc({ outcome: 'failure' }),
+      postponed: (subscription, { key }) => waits.postponed(subscription, key),
       scheduleRetry: (seconds) => scheduleRetry(state, seconds),
       searchAgain() {
         state.needsSearch = true
       },
     },
+    waits,
     handlers: new Map(),
     tasks: new Map(),
     workers: createOpenItems(),
@@ -124,16 +136,20 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
   }
 }
 
-async function delivered(state: State, subscriptions: string[], key: string, limitMs: number) {
-  const { sql } = state.db
-  const deadline = monotonicMs() + limitMs
-  const newestId = await store.findNewestWaiting(sql, subscriptions, key)
-  if (newestId === undefined) return
-  for (let pauseMs = deliveredCheckMs.first; ; pauseMs = Math.min(2 * pauseMs, deliveredCheckMs.longest)) {
-    await sleep(pauseMs)
-    // Without workers on this node, another node delivers the events at some time.
-    if (!state.running || monotonicMs() >= deadline) return
-    if (!(await store.isWaiting(sql, subscriptions, key, newestId))) return
+async function delivered({ db, waits, running }: State, subscriptions: string[], key: string, limitMs: number) {
+  // Without workers on this node, another node delivers the events at some time.
+  if (!running) return
+  // The wait begins before the events are read, so that no delivery is missed in between.
+  const wait = waits.begin(subscriptions, key)
+  try {
+    wait.expect(await store.findNewestWaiting(db.sql, subscriptions, key))
+    const deadline = monotonicMs() + limitMs
+    while (!wait.isOver() && monotonicMs() < deadline) {
+      await Promise.race([wait.over, sleep(Math.min(otherNodesCheckMs, deadline - monotonicMs()))])
+      if (!wait.isOver()) wait.expect(await store.findNewestWaiting(db.sql, subscriptions, key))
+    }
+  } finally {
+    wait.end()
   }
 }
 

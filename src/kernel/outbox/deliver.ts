@@ -13,7 +13,12 @@ export type EventHandler = (sql: Sql, payload: unknown) => Promise<void>
 export interface Delivery {
   db: Db
   log: Log
-  countDeliveries(outcome: 'success' | 'failure', events: number): void
+  /** Called after the commit with events that were delivered. */
+  delivered(subscription: string, events: store.WaitingEvent[]): void
+  /** Called when a handler has failed. */
+  countFailure(): void
+  /** Called when an event waits for a retry, and the later events of its key with it. */
+  postponed(subscription: string, event: store.WaitingEvent): void
   /** Called when a failed event is to be retried after this many seconds. */
   scheduleRetry(seconds: number): void
   /** Called when a head has become due, to start another search for subscriptions with due heads. */
@@ -46,7 +51,7 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
     const { delivered, more } = await delivery.db.tx(async (sql) => {
       current = undefined
       const heads = await store.lockHeads(sql, name, keysPerBatch)
-      if (heads.length === 0) return { delivered: 0, more: false }
+      if (heads.length === 0) return { delivered: [], more: false }
       const keys = heads.map(({ key }) => key)
       const events = await store.findWaiting(sql, name, keys, { perKey: eventsPerKey, all: eventsPerBatch })
       const began = monotonicMs()
@@ -60,9 +65,9 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
       const { drained, partlyDelivered } = splitHeads(heads, events, done)
       const ids = events.slice(0, done).map(({ id }) => id)
       const refilled = await store.finish(sql, name, ids, drained, partlyDelivered)
-      return { delivered: done, more: heads.length === keysPerBatch || drained.length < heads.length || refilled > 0 }
+      return { delivered: events.slice(0, done), more: heads.length === keysPerBatch || drained.length < heads.length || refilled > 0 }
     })
-    if (delivered > 0) delivery.countDeliveries('success', delivered)
+    if (delivered.length > 0) delivery.delivered(name, delivered)
     return more
   } catch (error) {
     if (isDatabaseUnavailable(error) || !current) throw error
@@ -102,7 +107,7 @@ export async function deliverFailed(delivery: Delivery, { name, handler }: Subsc
       await store.finishFailed(sql, name, key, event?.id)
       return true
     })
-    if (current) delivery.countDeliveries('success', 1)
+    if (current) delivery.delivered(name, [current])
     if (found) delivery.searchAgain()
     return found
   } catch (error) {
@@ -113,13 +118,15 @@ export async function deliverFailed(delivery: Delivery, { name, handler }: Subsc
 }
 
 async function recordFailure(delivery: Delivery, subscription: string, { event, isOldest, error }: Failure) {
-  const { db, log, countDeliveries } = delivery
-  countDeliveries('failure', 1)
+  const { db, log } = delivery
+  delivery.countFailure()
   const marked = await store.markFailed(db.sql, subscription, event, isOldest)
   if (!marked) return
   const { attempts, seconds } = marked
-  if (isOldest) delivery.scheduleRetry(seconds)
-  else delivery.searchAgain()
+  if (isOldest) {
+    delivery.scheduleRetry(seconds)
+    delivery.postponed(subscription, event)
+  } else delivery.searchAgain()
   const fields = { err: error, subscription, key: event.key, eventId: event.id, attempts, retryInSeconds: seconds }
   if (isOldest) eventHandlerFailed(log, fields)
   else batchFailed(log, fields)

@@ -168,18 +168,16 @@ export async function isAnyDue(sql: Sql, subscriptions: string[]): Promise<boole
   return row!.due
 }
 
-/** Returns the id of the newest waiting event of the key for these subscriptions, or undefined if none waits. */
-export async function findNewestWaiting(sql: Sql, subscriptions: string[], key: string): Promise<number | undefined> {
-  const [row] = await sql<{ id: number | null }[]>`
-    select max(id) as id from kernel.outbox where subscription = any(${subscriptions}::text[]) and key = ${key}`
-  return row?.id ?? undefined
-}
-
-/** Returns whether an event of the key up to `newestId` still waits. */
-export async function isWaiting(sql: Sql, subscriptions: string[], key: string, newestId: number): Promise<boolean> {
-  const [row] = await sql<{ waits: boolean }[]>`
-    select exists (
-      select from kernel.outbox
-      where subscription = any(${subscriptions}::text[]) and key = ${key} and id <= ${newestId}) as waits`
-  return row!.waits
+/**
+ * Returns the id of the newest waiting event of the key for each of these subscriptions. Subscriptions in which the events of the key wait for
+ * a retry are left out.
+ */
+export async function findNewestWaiting(sql: Sql, subscriptions: string[], key: string): Promise<Map<string, number>> {
+  const rows = await sql<{ subscription: string; id: number }[]>`
+    select s.subscription, o.id from unnest(${subscriptions}::text[]) as s (subscription) cross join lateral (
+      select id from kernel.outbox where subscription = s.subscription and key = ${key} order by id desc limit 1) as o
+    where not exists (
+      select from kernel.outbox_heads h
+      where h.subscription = s.subscription and h.key = ${key} and h.failed_id is not null and h.due_at > now())`
+  return new Map(rows.map(({ subscription, id }) => [subscription, id]))
 }
