@@ -25,3 +25,12 @@ export const secondAddressFailed = defineLogMessage({
   cause: 'WAYPOST_HOST is localhost, and another process listens on the port at 127.0.0.1 or ::1.',
   action: 'End the other process or set WAYPOST_HOST to one address; otherwise some clients reach the other process.',
 })
+
+export const unreadResponsesEnded = defineLogMessage({
+  level: 'warn',
+  text: 'closed the connections of the slowest readers, because too many bytes of responses wait for their clients',
+  cause:
+    'Clients request large responses and read them slowly or not at all. The responses of all clients together may have `bytesMax` bytes in memory.',
+  action:
+    'Find the clients by their addresses if it happens repeatedly, and read large lists in smaller pages. Clients that read fast are not affected.',
+})

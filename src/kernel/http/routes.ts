@@ -13,6 +13,7 @@ import type { EventStream } from './event-stream.ts'
 import { effectOf } from './operation-names.ts'
 import { mergeBracketedLists } from './query-lists.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
+import { sendInSlices } from './unread-responses.ts'
 
 /**
  * The permission to call an operation. A `scope` on the platform or the tenant is checked here. A scope on a resource is checked by the
@@ -245,7 +246,7 @@ export function mountRoutes(
           if (!config.streamBody) dropTypeOfMissingBody(request)
         },
         ...(config.bodyOptional && !config.rawBody && { preValidation: completeBody }),
-        onSend: [...(begin ? [finishEntry] : []), ...(compression ? [compression.onSend] : [])],
+        onSend: [...(begin ? [finishEntry] : []), ...(compression ? [compression.onSend] : []), sendInSlices],
       }
       if (config.rawBody)
         app.register(

@@ -31,7 +31,7 @@ const sliceBytes = 64 * 1024
 export const sendSlices = (reply: Reply, bytes: Buffer) =>
   reply.header('content-length', bytes.length).send(Readable.from(slicesOf(bytes), { objectMode: false }))
 
-function* slicesOf(bytes: Buffer) {
+export function* slicesOf(bytes: Buffer) {
   for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes)
 }
 

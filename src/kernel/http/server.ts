@@ -34,6 +34,7 @@ import { createRequestSignals, type RequestSignals } from './request-signals.ts'
 import { mountRoutes, type Operation, plugin, scopesOf } from './routes.ts'
 import { isSecure, type SecureTransport, secureTransport } from './secure-transport.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
+import { createUnreadResponses, type UnreadLimit } from './unread-responses.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -60,6 +61,8 @@ export interface HttpOptions {
   connections: HttpConnections & { acceptFailed(error: Error): void }
   /** Whether responses are compressed. Default: yes. */
   compression?: boolean
+  /** Limit of the responses that wait for their clients. If absent, the default applies. */
+  unreadLimit?: UnreadLimit
   /** If absent, requests over plain HTTP are not redirected. */
   secureTransport?: SecureTransport
 }
@@ -219,8 +222,9 @@ const createRequestLimit = (perSecond: number) => createRateLimit({ perSecond, b
 const requestRate = ({ requestsPerSecond: perSecond }: TenantLimitValues) => ({ perSecond, burst: 2 * perSecond })
 type Refusals = ReturnType<Metrics['counter']>
 
-function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, formats: Formats, refusals: Refusals) {
+function addHooks(state: State, { log, metrics, rateLimit, unreadLimit }: HttpOptions, formats: Formats, refusals: Refusals) {
   const { app } = state
+  const unread = createUnreadResponses(log, unreadLimit)
   const perAddress = createRequestLimit(rateLimit.perAddress)
   const duration = metrics.quickHistogram(
     'waypost_http_request_duration_seconds',
@@ -255,6 +259,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     if (state.closing) reply.header('connection', 'close')
     // Event streams have their own limit.
     if (payload instanceof Readable && reply.getHeader('content-type') !== eventStreamType) limitReadTime(reply.raw)
+    else unread.count(reply, payload)
     const { method, id: correlationId } = request
     const { statusCode: status, elapsedTime: ms } = reply
     duration.observe(ms / 1000, method, request.routeOptions.url ?? 'none', status)
