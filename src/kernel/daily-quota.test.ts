@@ -41,10 +41,41 @@ test('a tenant may store its quota, then gets 429 until midnight in UTC, and oth
   assert.equal(isExceeded(node, 'b'), false)
   assert.equal(node.quota.allowsRecord('b', 0), true)
   const { days } = await node.quota.usage('a', 1)
-  assert.deepEqual([...days], [{ day: '2026-05-04', samples: 6000, trafficLog: 4000, refused: 1, unrecorded: 1 }])
+  assert.deepEqual([...days], [
+    {
+      day: '2026-05-04',
+      samples: 6000,
+      trafficLog: 4000,
+      documents: 0,
+      traces: 0,
+      alerts: 0,
+      refused: 1,
+      unrecorded: 1,
+      shortened: 0,
+    },
+  ])
   assert.match(await node.metrics.text(), /waypost_daily_quota_refused_total 1\n/)
   time = new Date('2026-05-05T00:00:00Z')
   assert.equal(isExceeded(node, 'a'), false)
+})
+
+test('documents and what rules write count towards the quota; above it, documents are stored and details are left out', async () => {
+  const node = aNode(10 * kilobyte)
+  node.quota.requireSamples('rules', kilobyte)
+  node.quota.count('rules', 'documents', 4 * kilobyte)
+  assert.equal(node.quota.allowsDetails('rules', 'traces', 3 * kilobyte), true)
+  assert.equal(node.quota.allowsDetails('rules', 'alerts', 2 * kilobyte), true)
+  assert.equal(node.quota.allowsDetails('rules', 'traces', 1), false)
+  assert.equal(isExceeded(node, 'rules'), true)
+  node.quota.count('rules', 'documents', kilobyte)
+  const [today] = (await node.quota.usage('rules', 1)).days
+  const { documents, traces, alerts, shortened } = today!
+  assert.deepEqual({ documents, traces, alerts, shortened }, { documents: 5000, traces: 3000, alerts: 2000, shortened: 1 })
+  assert.match(await node.metrics.text(), /waypost_daily_quota_shortened_total 1\n/)
+  const restarted = aNode(10 * kilobyte)
+  restarted.quota.count('rules', 'documents', 1)
+  await restarted.quota.flush()
+  assert.equal(isExceeded(restarted, 'rules'), true)
 })
 
 test('nodes share the quota, and each node exceeds it by at most about a hundredth', async () => {

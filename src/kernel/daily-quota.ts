@@ -16,8 +16,12 @@ export interface DailyUsage {
   day: string
   samples: number
   trafficLog: number
+  documents: number
+  traces: number
+  alerts: number
   refused: number
   unrecorded: number
+  shortened: number
 }
 
 export interface DailyQuota {
@@ -25,6 +29,13 @@ export interface DailyQuota {
   requireSamples(tenantId: string, bytes: number): void
   /** Counts the bytes of a record for the traffic log. Returns false if the tenant has used up its quota of today. */
   allowsRecord(tenantId: string, bytes: number): boolean
+  /** Counts bytes that are stored even above the quota, such as documents: they belong to samples that were accepted. */
+  count(tenantId: string, kind: 'documents' | 'alerts', bytes: number): void
+  /**
+   * Counts the bytes of what rules write: a trace, or an entry in the history of an alert. Returns false if the tenant has used up its quota of
+   * today; then the details are left out.
+   */
+  allowsDetails(tenantId: string, kind: 'traces' | 'alerts', bytes: number): boolean
   /** Returns the usage of the last days, newest first, and the current quota; 0 means no quota. */
   usage(tenantId: string, days: number): Promise<{ quota: number; days: DailyUsage[] }>
   /** Deletes the usage of old days. */
@@ -35,12 +46,9 @@ export interface DailyQuota {
   flush(): Promise<void>
 }
 
-interface Counts {
-  samples: number
-  trafficLog: number
-  refused: number
-  unrecorded: number
-}
+type Counts = Omit<DailyUsage, 'day'>
+/** The kinds of bytes that count towards the quota. */
+type Kind = (typeof kinds)[number]
 
 interface Usage {
   day: number
@@ -59,9 +67,20 @@ const flushEveryMs = 1000
 const unwrittenPart = 1 / 100
 const keptDays = 90
 
-const noCounts = (): Counts => ({ samples: 0, trafficLog: 0, refused: 0, unrecorded: 0 })
-const hasCounts = ({ samples, trafficLog, refused, unrecorded }: Counts) =>
-  samples + trafficLog + refused + unrecorded > 0
+const kinds = ['samples', 'trafficLog', 'documents', 'traces', 'alerts'] as const
+const events = ['refused', 'unrecorded', 'shortened'] as const
+const noCounts = (): Counts => ({
+  samples: 0,
+  trafficLog: 0,
+  documents: 0,
+  traces: 0,
+  alerts: 0,
+  refused: 0,
+  unrecorded: 0,
+  shortened: 0,
+})
+const bytesOf = (counts: Counts) => kinds.reduce((sum, kind) => sum + counts[kind], 0)
+const hasCounts = (counts: Counts) => bytesOf(counts) > 0 || events.some((event) => counts[event] > 0)
 const dateOf = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
 interface QuotaDeps {
@@ -78,14 +97,17 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
   const counting = createCounting(deps)
   const { usageOf, schedule, flush } = counting
 
+  function add({ pending }: Usage, quota: number, kind: Kind, bytes: number) {
+    pending[kind] += bytes
+    if (quota > 0 && bytesOf(pending) > quota * unwrittenPart) void flush()
+    else schedule()
+  }
+
   /** Counts bytes and returns true, unless the quota is used up. */
-  function admit(tenantId: string, usage: Usage, kind: 'samples' | 'trafficLog', bytes: number): boolean {
+  function admit(tenantId: string, usage: Usage, kind: Kind, bytes: number): boolean {
     const quota = limits.get(tenantId).bytesPerDay
     if (isExceeded(deps, tenantId, usage, quota)) return false
-    const { pending } = usage
-    pending[kind] += bytes
-    if (quota > 0 && pending.samples + pending.trafficLog > quota * unwrittenPart) void flush()
-    else schedule()
+    add(usage, quota, kind, bytes)
     return true
   }
 
@@ -108,6 +130,15 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
       schedule()
       return false
     },
+    count: (tenantId, kind, bytes) => add(usageOf(tenantId), limits.get(tenantId).bytesPerDay, kind, bytes),
+    allowsDetails(tenantId, kind, bytes) {
+      const usage = usageOf(tenantId)
+      if (admit(tenantId, usage, kind, bytes)) return true
+      usage.pending.shortened++
+      counters.shortened.inc()
+      schedule()
+      return false
+    },
     async usage(tenantId, days) {
       await counting.settled()
       await flush()
@@ -127,7 +158,7 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
 
 function isExceeded({ log }: QuotaDeps, tenantId: string, usage: Usage, quota: number): boolean {
   if (quota === 0) return false
-  const total = usage.known + usage.inFlight + usage.pending.samples + usage.pending.trafficLog
+  const total = usage.known + usage.inFlight + bytesOf(usage.pending)
   if (total < quota) return false
   if (!usage.isReported) dailyQuotaExceeded(log, { tenantId, quota, bytes: total })
   usage.isReported = true
@@ -172,7 +203,7 @@ function createCounting({ db, now, log }: QuotaDeps) {
   async function write(changed: [string, Usage][]) {
     if (changed.length === 0) return
     const written = changed.map(([tenantId, usage]) => ({ tenantId, day: dateOf(usage.day), ...usage.pending }))
-    const bytes = changed.map(([, { pending }]) => pending.samples + pending.trafficLog)
+    const bytes = changed.map(([, { pending }]) => bytesOf(pending))
     for (const [index, [, usage]] of changed.entries()) {
       usage.pending = noCounts()
       usage.inFlight += bytes[index]!
@@ -209,24 +240,33 @@ const createCounters = (metrics: Metrics) => ({
     'waypost_daily_quota_unrecorded_total',
     'Number of records that the traffic log left out because the tenant has used its quota of the day.',
   ),
+  shortened: metrics.counter(
+    'waypost_daily_quota_shortened_total',
+    'Number of traces without details, and of entries left out of the history of alerts, because the tenant has used its quota of the day.',
+  ),
 })
 
 /** Adds counts to the rows of the tenants and returns the stored bytes of each. The rows are sorted, so that nodes cannot deadlock. */
 async function addCounts(sql: Sql, rows: ({ tenantId: string; day: string } & Counts)[]): Promise<Map<string, number>> {
   const column = <K extends keyof (typeof rows)[number]>(key: K) => rows.map((row) => row[key])
   const totals = await sql<{ tenantId: string; total: number }[]>`
-    insert into kernel.daily_bytes as d (tenant_id, day, samples, traffic_log, refused, unrecorded)
+    insert into kernel.daily_bytes as d
+      (tenant_id, day, samples, traffic_log, documents, traces, alerts, refused, unrecorded, shortened)
     select * from unnest(${column('tenantId')}::text[], ${column('day')}::date[], ${column('samples')}::bigint[],
-      ${column('trafficLog')}::bigint[], ${column('refused')}::bigint[], ${column('unrecorded')}::bigint[]) order by 1, 2
+      ${column('trafficLog')}::bigint[], ${column('documents')}::bigint[], ${column('traces')}::bigint[],
+      ${column('alerts')}::bigint[], ${column('refused')}::bigint[], ${column('unrecorded')}::bigint[],
+      ${column('shortened')}::bigint[]) order by 1, 2
     on conflict (tenant_id, day) do update set samples = d.samples + excluded.samples,
-      traffic_log = d.traffic_log + excluded.traffic_log, refused = d.refused + excluded.refused,
-      unrecorded = d.unrecorded + excluded.unrecorded
-    returning tenant_id, (samples + traffic_log)::float8 as total`
+      traffic_log = d.traffic_log + excluded.traffic_log, documents = d.documents + excluded.documents,
+      traces = d.traces + excluded.traces, alerts = d.alerts + excluded.alerts, refused = d.refused + excluded.refused,
+      unrecorded = d.unrecorded + excluded.unrecorded, shortened = d.shortened + excluded.shortened
+    returning tenant_id, (samples + traffic_log + documents + traces + alerts)::float8 as total`
   return new Map(totals.map(({ tenantId, total }) => [tenantId, total]))
 }
 
 const findUsage = async (sql: Sql, tenantId: string, from: string): Promise<DailyUsage[]> =>
   await sql<DailyUsage[]>`
     select day::text as day, samples::float8 as samples, traffic_log::float8 as traffic_log,
-      refused::float8 as refused, unrecorded::float8 as unrecorded
+      documents::float8 as documents, traces::float8 as traces, alerts::float8 as alerts,
+      refused::float8 as refused, unrecorded::float8 as unrecorded, shortened::float8 as shortened
     from kernel.daily_bytes where tenant_id = ${tenantId} and day >= ${from}::date order by day desc`

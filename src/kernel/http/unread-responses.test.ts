@@ -15,9 +15,9 @@ const log = await createLog({ level: 'silent', format: 'json' })
 const text = 'x'.repeat(8 * megabyte)
 const short = 'y'.repeat(4000)
 
-async function aServer({ bytesMax = 1000 * megabyte, stallMs = 60_000, https = undefined as object | undefined } = {}) {
+async function aServer({ bytesMax = 1000 * megabyte, stallMs = 60_000, https = undefined as { cert: string; key: string } | undefined } = {}) {
   const unread = createUnreadResponses(log, { bytesMax, stallMs })
-  const app = fastify({ ...(https && { https }) }) as unknown as FastifyInstance
+  const app = (https ? fastify({ https }) : fastify()) as unknown as FastifyInstance
   app.addHook('onSend', (_, reply, payload, done) => {
     unread.count(reply, payload)
     done(null, payload)

@@ -88,7 +88,7 @@ const Usage = Type.Object(
   {
     tenantId: Type.String({ description: 'Id of the tenant.' }),
     bytesPerDay: count(
-      'Bytes of samples and of the traffic log that the tenant may store a day (UTC): of its package, else of the settings of the platform. 0: no limit.',
+      'Bytes of samples, documents, traces, alerts and of the traffic log that the tenant may store a day (UTC): of its package, else of the settings of the platform. 0: no limit.',
     ),
     days: Type.Array(
       Type.Object(
@@ -96,8 +96,14 @@ const Usage = Type.Object(
           day: Type.String({ description: 'Date in UTC, such as `2026-01-31`.' }),
           sampleBytes: count('Payload bytes of samples from devices, callers and rules.'),
           trafficLogBytes: count('Bytes of records in the traffic log.'),
+          documentBytes: count('Bytes of documents that samples became.'),
+          traceBytes: count('Bytes of traces of rules and actions.'),
+          alertBytes: count('Bytes of new alerts and of entries in the history of alerts.'),
           refused: count('Number of messages and requests with samples that were refused with 429.'),
           unrecorded: count('Number of messages that the traffic log left out.'),
+          shortened: count(
+            'Number of traces that were stored without details, and of entries that the history of alerts left out.',
+          ),
         },
         { title: 'DailyUsage', description: 'The bytes that a tenant stored on a day.' },
       ),
@@ -111,8 +117,8 @@ export const getUsage = {
   name: 'usage.get',
   summary: 'Get what a tenant stored on the last days',
   description:
-    'Several nodes add up their counts once a second. A tenant that has used its quota of the day gets 429 for samples, and its ' +
-    'messages are not recorded, until midnight in UTC.',
+    'Several nodes add up their counts once a second. A tenant that has used its quota of the day gets 429 for samples until ' +
+    'midnight in UTC. Until then, its messages are not recorded, and traces contain no details.',
   query: Type.Object({
     days: Type.Integer({ minimum: 1, maximum: 90, default: 30, description: 'Number of days. Default: 30.' }),
     tenantId: ofTenant,

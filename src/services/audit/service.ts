@@ -29,7 +29,15 @@ export interface AuditService {
 export interface UsageView {
   tenantId: string
   bytesPerDay: number
-  days: { day: string; sampleBytes: number; trafficLogBytes: number; refused: number; unrecorded: number }[]
+  days: DayView[]
+}
+
+interface DayView extends Pick<DailyUsage, 'day' | 'refused' | 'unrecorded' | 'shortened'> {
+  sampleBytes: number
+  trafficLogBytes: number
+  documentBytes: number
+  traceBytes: number
+  alertBytes: number
 }
 
 export type RecordView = Omit<Nullless<AuditRecord>, 'at'> & { at: string }
@@ -65,12 +73,13 @@ export function createAuditService({ audit, quota, now }: Pick<Kit, 'audit' | 'q
   }
 }
 
-const viewOf = ({ day, samples, trafficLog, refused, unrecorded }: DailyUsage) => ({
-  day,
+const viewOf = ({ samples, trafficLog, documents, traces, alerts, ...usage }: DailyUsage): DayView => ({
+  ...usage,
   sampleBytes: samples,
   trafficLogBytes: trafficLog,
-  refused,
-  unrecorded,
+  documentBytes: documents,
+  traceBytes: traces,
+  alertBytes: alerts,
 })
 
 const recordView = ({ at, ...record }: AuditRecord): RecordView => ({

@@ -20,6 +20,12 @@ export const rulesSettings = defineSettings(
       range: daysOrForEver,
       meaning: 'days that resolved alerts are kept; 0: for ever',
     },
+    ALERTS_PER_TENANT: {
+      kind: 'integer',
+      default: '1000000',
+      range: [1, 1_000_000_000],
+      meaning: 'maximum number of alerts that a tenant has, open and resolved; further activations fail',
+    },
     RULES_MB_PER_TENANT: {
       kind: 'integer',
       default: '64',
@@ -32,6 +38,7 @@ export const rulesSettings = defineSettings(
     webhookTimeoutSeconds: value.WEBHOOK_TIMEOUT_SECONDS,
     traceDays: value.TRACE_DAYS,
     alertDays: value.ALERT_DAYS,
+    alertsPerTenant: value.ALERTS_PER_TENANT,
     definitionBytesPerTenant: value.RULES_MB_PER_TENANT * 1024 * 1024,
   }),
 )

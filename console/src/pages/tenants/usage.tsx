@@ -13,13 +13,18 @@ export function useUsage(tenantId: string) {
   const may = useMay()
   const usage = useGet('usage.get', { tenantId }, { enabled: may('tenant:usage:read'), refreshMs: 30_000 })
   const days = usage.data?.days ?? []
-  return { ...usage, days, total: days.reduce((sum, day) => sum + day.sampleBytes + day.trafficLogBytes, 0) }
+  return { ...usage, days, total: days.reduce((sum, day) => sum + bytesOf(day), 0) }
 }
+
+type Day = Record<'sampleBytes' | 'trafficLogBytes' | 'documentBytes' | 'traceBytes' | 'alertBytes', number>
+
+const bytesOf = (day: Day) =>
+  day.sampleBytes + day.trafficLogBytes + day.documentBytes + day.traceBytes + day.alertBytes
 
 export function Usage({ tenantId }: { tenantId: string }) {
   const { data, days, isLoading, problem, reload } = useUsage(tenantId)
   const today = days.find(({ day }) => day === utcOf(nowMs()).slice(0, 10))
-  const used = (today?.sampleBytes ?? 0) + (today?.trafficLogBytes ?? 0)
+  const used = today ? bytesOf(today) : 0
   return (
     <Card title={texts.usage}>
       {isLoading && <Loading label={texts.usage} lines={3} />}
@@ -42,16 +47,18 @@ export function Usage({ tenantId }: { tenantId: string }) {
                     <th scope="col">{texts.usageColumns.day}</th>
                     <th scope="col">{texts.usageColumns.samples}</th>
                     <th scope="col">{texts.usageColumns.traffic}</th>
+                    <th scope="col">{texts.usageColumns.automation}</th>
                     <th scope="col">{texts.usageColumns.refused}</th>
                   </tr>
                 </thead>
                 <tbody>
-                  {days.slice(0, 30).map(({ day, sampleBytes, trafficLogBytes, refused }) => (
-                    <tr key={day}>
-                      <th scope="row">{day}</th>
-                      <td>{formatBytes(sampleBytes)}</td>
-                      <td>{formatBytes(trafficLogBytes)}</td>
-                      <td>{texts.refused(refused)}</td>
+                  {days.slice(0, 30).map((day) => (
+                    <tr key={day.day}>
+                      <th scope="row">{day.day}</th>
+                      <td>{formatBytes(day.sampleBytes)}</td>
+                      <td>{formatBytes(day.trafficLogBytes)}</td>
+                      <td>{formatBytes(day.documentBytes + day.traceBytes + day.alertBytes)}</td>
+                      <td>{texts.refused(day.refused)}</td>
                     </tr>
                   ))}
                 </tbody>

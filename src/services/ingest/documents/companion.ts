@@ -39,7 +39,7 @@ interface DocumentRows extends CompanionRows {
 }
 
 export interface CompanionDeps {
-  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'log'>
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'log' | 'quota'>
   queue: PipelineQueue
   partitions: Partitions
   /** Called in the transaction that stores documents. */
@@ -101,6 +101,11 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     }
     await recordFields(endpoint, collecting.indexNo, found)
     const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
+    kit.quota.count(
+      endpoint.tenantId,
+      'documents',
+      rows.reduce((sum, { doc }) => sum + doc.length, 0),
+    )
     return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
 
     /** Adds the row of an outcome, unless the document was dropped. Returns whether columns of the document differ from its fields. */

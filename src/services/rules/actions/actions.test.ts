@@ -277,6 +277,9 @@ suite('a wrong result fails the action, and nothing changes', () => {
     ...['', 5, null, 'a b', 'x'.repeat(101)].map(
       (value): Case => ['alert-activation', { alertTypeExpression: value }, {}],
     ),
+    ...[{ large: 'x'.repeat(65_536) }, { ['k'.repeat(129)]: 1 }].map(
+      (value): Case => ['alert-activation', { metadataExpression: value }, { alertType: 'T' }],
+    ),
     ...['WORST', 5, {}].map(
       (value): Case => ['alert-activation', { severityLevelExpression: value }, { alertType: 'A' }],
     ),

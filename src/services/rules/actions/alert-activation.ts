@@ -1,5 +1,6 @@
 import { type Severity, severities } from '../alerts/model.ts'
 import { causeOf } from '../chain.ts'
+import { AlertRefused } from '../errors.ts'
 import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
@@ -17,13 +18,17 @@ export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): P
   const activation = { alertType, severityLevel, ...entity, ...(message !== undefined && { message }), metadata }
   if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: activation }
   const { alertSettingId } = run.action
-  const { alertId, change } = await alerts.activate({
-    ...activation,
-    tenantId: run.run.tenantId,
-    ...(entity.entityType === 'ENDPOINT' && { applicationName: run.run.endpoint!.applicationName }),
-    alertSettingId,
-    cause: causeOf(run.run),
-  })
+  const { alertId, change } = await alerts
+    .activate({
+      ...activation,
+      tenantId: run.run.tenantId,
+      ...(entity.entityType === 'ENDPOINT' && { applicationName: run.run.endpoint!.applicationName }),
+      alertSettingId,
+      cause: causeOf(run.run),
+    })
+    .catch((error: unknown) => {
+      throw AlertRefused.is(error) ? new ActionFailed((error as Error).message) : error
+    })
   return { outcome: 'SUCCESS', metadata: { alertId, change } }
 }
 

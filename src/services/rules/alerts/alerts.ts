@@ -9,17 +9,19 @@ import { type Activation, type Changed, createAlertChanges, type Resolution } fr
 import { createAlertDeletions } from './service/deletions.ts'
 import * as operations from './service/operations.ts'
 import { createAlertReading } from './service/reading.ts'
+import { createRoom } from './service/room.ts'
 import { viewOf } from './store/alerts.ts'
 
 /** Functions that the executors of alert actions call. */
 export interface Alerts {
+  /** Opens or renews an alert. Throws `AlertRefused` if the alert would exceed a limit. */
   activate(activation: Activation): Promise<Changed>
   /** Resolves the open alert of an entity and type. Returns its id, or undefined if no alert is open. */
   resolveOpen(resolution: Resolution): Promise<string | undefined>
 }
 
 export interface AlertDeps {
-  kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'live' | 'jobs' | 'now' | 'newId' | 'settings'>
+  kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'live' | 'jobs' | 'now' | 'newId' | 'settings' | 'quota'>
   register: Pick<Register, 'metadataOf' | 'relation'>
 }
 
@@ -30,10 +32,16 @@ export interface AlertsPart extends Part {
 export function createAlerts(deps: AlertDeps): AlertsPart {
   const change = createAlertChanges(deps)
   const { kit } = deps
+  const room = createRoom(kit)
   defineTopic(kit)
   return {
     api: {
-      activate: async (activation) => (await change({ activation }))!,
+      async activate(activation) {
+        await room.require(activation)
+        const changed = (await change({ activation }))!
+        room.opened(activation, changed)
+        return changed
+      },
       resolveOpen: async (resolution) => (await change({ resolution }))?.alertId,
     },
     routes: (http) =>

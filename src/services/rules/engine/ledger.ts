@@ -7,7 +7,7 @@ import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
 import { type DeadLetterRow, insertDeadLetters } from './store/dead-letters.ts'
 import { deleteEvents } from './store/events.ts'
 import { copyTraces, exists, insertChanges, type TraceChange } from './store/traces.ts'
-import { createTraceRows, type TraceRows } from './trace-rows.ts'
+import { type AllowDetails, createTraceRows, type TraceRows } from './trace-rows.ts'
 import { type EndedActions, type NewTrace, traceOfAction } from './traces.ts'
 
 export interface LedgerEntry {
@@ -53,7 +53,14 @@ export function createMicros(now: Clock) {
   }
 }
 
-export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' | 'metrics' | 'now'>): Ledger {
+export function createLedger({
+  db,
+  log,
+  metrics,
+  now,
+  quota,
+}: Pick<Kit, 'db' | 'log' | 'metrics' | 'now'> & { quota: Pick<Kit['quota'], 'allowsDetails'> }): Ledger {
+  const allows: AllowDetails = (tenantId, bytes) => quota.allowsDetails(tenantId, 'traces', bytes)
   const nextMicros = createMicros(now)
   const commit = createGroupCommit<Pages>({
     name: 'rule_traces',
@@ -78,7 +85,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
 
   function add({ traces = [], deadLetters = [], endedRow }: LedgerEntry): Promise<void> {
     const pages = commit.current()
-    for (const trace of traces) addTrace(pages, trace, trace.createdMicros ?? nextMicros())
+    for (const trace of traces) addTrace(pages, trace, trace.createdMicros ?? nextMicros(), allows)
     pages.deadLetters.push(...deadLetters)
     if (endedRow !== undefined) pages.endedRows.push(endedRow)
     return commit.committed()
@@ -121,7 +128,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       async ended(sql, actions) {
         const pages = createPages()
         for (const { action, outcome, durationMs } of actions)
-          addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
+          addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros(), allows)
         if (actions.length > 0) writeTraces(sql, pages)
       },
       write: ({ action, outcome, durationMs }) => write({ traces: [traceOfAction(action, outcome, durationMs)] }),
@@ -175,9 +182,9 @@ const dayOf = (() => {
   }
 })()
 
-function addTrace(pages: Pages, trace: NewTrace, micros: number) {
+function addTrace(pages: Pages, trace: NewTrace, micros: number, allows: AllowDetails) {
   pages.first ??= trace
-  pages.rows.add(trace, micros)
+  pages.rows.add(trace, micros, allows)
   const day = dayOf(micros)
   const { tenantId, entityId, entityType, durationMs } = trace
   const key = `${entityId} ${day}`

@@ -28,16 +28,46 @@ const fixedLength = 2 + traceColumns.length * 4 + 8 + 3 * 16 + 2 + 8
 const epochMicros = Date.UTC(2000, 0, 1) * 1000
 const highWordFactor = 2 ** 32
 
+/** Returns whether the tenant may store the details of a trace with this number of bytes. */
+export type AllowDetails = (tenantId: string, bytes: number) => boolean
+
+/** These details are kept above the quota: they connect the trace with its rule, its trigger and its event. */
+const kept = ['ruleId', 'ruleVersion', 'triggerId', 'triggerType', 'eventId', 'durationMs'] as const
+const reasonMax = 200
+
+const withoutDetails = ({ metadata, event: _, reason, ...trace }: NewTrace): NewTrace => ({
+  ...trace,
+  metadata: {
+    ...Object.fromEntries(kept.filter((name) => name in metadata).map((name) => [name, metadata[name]])),
+    shortened: true,
+  },
+  ...(reason !== undefined && { reason: reason.slice(0, reasonMax).toWellFormed() }),
+})
+
 export interface TraceRows {
   readonly count: number
   readonly bytes: number
-  /** Adds a trace that was created at this time, in microseconds since 1970. */
-  add(trace: NewTrace, createdMicros: number): void
+  /**
+   * Adds a trace that was created at this time, in microseconds since 1970. `allows` decides whether its details are stored; otherwise the trace
+   * has only its result.
+   */
+  add(trace: NewTrace, createdMicros: number, allows?: AllowDetails): void
   /** Returns the complete data for COPY. */
   finish(): Buffer
   /** Returns the memory for reuse when nothing reads it any more. The rows cannot be used afterwards. */
   release(): void
 }
+
+const textsOf = (trace: NewTrace) => [
+  trace.tenantId,
+  trace.entityType,
+  trace.raisedOn.entityId,
+  trace.stage,
+  trace.reason?.replaceAll('\0', '\ufffd'),
+  JSON.stringify(trace.metadata),
+  trace.event,
+]
+const lengthOf = (texts: (string | undefined)[]) => texts.reduce((sum, value) => sum + (value?.length ?? 0), 0)
 
 export function createTraceRows(capacity = 64 * 1024): TraceRows {
   let buffer = takeBuffer(capacity)
@@ -77,19 +107,14 @@ export function createTraceRows(capacity = 64 * 1024): TraceRows {
     get bytes() {
       return offset
     },
-    add(trace, createdMicros) {
-      const metadata = JSON.stringify(trace.metadata)
-      const reason = trace.reason?.replaceAll('\0', '\ufffd')
-      const texts = [
-        trace.tenantId,
-        trace.entityType,
-        trace.raisedOn.entityId,
-        trace.stage,
-        reason,
-        metadata,
-        trace.event,
-      ]
-      reserve(texts.reduce((sum, value) => sum + (value?.length ?? 0) * 3, fixedLength + trailerLength))
+    add(complete, createdMicros, allows = () => true) {
+      let trace = complete
+      let texts = textsOf(trace)
+      if (!allows(trace.tenantId, fixedLength + lengthOf(texts))) {
+        trace = withoutDetails(trace)
+        texts = textsOf(trace)
+      }
+      reserve(lengthOf(texts) * 3 + fixedLength + trailerLength)
       offset = buffer.writeInt16BE(traceColumns.length, offset)
       micros(createdMicros - epochMicros)
       uuid(trace.id)

@@ -33,7 +33,7 @@ export interface Changed {
 }
 
 export interface ChangeDeps {
-  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'quota'>
   register: Pick<Register, 'metadataOf'>
 }
 
@@ -182,17 +182,12 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
     },
     async write(sql: Sql) {
       if (events.length === 0) return
-      await store.insertEvents(
-        sql,
-        events.map(({ row, eventType, details, id }) => ({
-          id,
-          alertId: row.id,
-          eventType,
-          at,
-          userId: details.userId ?? null,
-          payload: payloadOf(row, eventType, details),
-        })),
-      )
+      const entries = events.flatMap(({ row, eventType, details, id }) => {
+        const payload = payloadOf(row, eventType, details)
+        if (!isStored(kit.quota, row, eventType, payload)) return []
+        return [{ id, alertId: row.id, eventType, at, userId: details.userId ?? null, payload }]
+      })
+      if (entries.length > 0) await store.insertEvents(sql, entries)
       await kit.bus.publishAll(
         sql,
         AlertChanged,
@@ -208,6 +203,23 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
       )
     },
   }
+}
+
+/**
+ * Counts the entry towards the quota of the tenant, and its alert if it is new. Above the quota, the history leaves out UPDATED, because rules
+ * can update an alert any number of times.
+ */
+function isStored(
+  quota: Kit['quota'],
+  { tenantId, metadata, entityMetadata }: store.AlertRow,
+  eventType: LifecycleEventType,
+  payload: object,
+): boolean {
+  const documents = eventType === 'ACTIVATED' ? [payload, metadata, entityMetadata] : [payload]
+  const bytes = documents.reduce((sum, document) => sum + JSON.stringify(document).length, 0)
+  if (eventType === 'UPDATED') return quota.allowsDetails(tenantId, 'alerts', bytes)
+  quota.count(tenantId, 'alerts', bytes)
+  return true
 }
 
 /** Returns the endpoint of an alert. An alert of the tenant has no endpoint, even if a run for an endpoint activated it. */

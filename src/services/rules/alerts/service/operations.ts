@@ -10,7 +10,7 @@ import { type AlertRef, findAlert, isUuid, requireAlert, resourceOf } from './ac
 import { createEventWriter, resolve } from './changes.ts'
 
 export interface OperationDeps {
-  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'quota'>
 }
 
 export interface BulkDeletion {

@@ -10,6 +10,7 @@ import type { AlertView, EntityType, LifecycleEventType } from '../model.ts'
 import { viewOf } from '../store/alerts.ts'
 import * as store from '../store/lists.ts'
 import { type AlertRef, findAlert } from './access.ts'
+import { keysOfTenantMax } from './room.ts'
 
 export type { Criteria, MetadataCriterion } from '../store/lists.ts'
 
@@ -68,7 +69,7 @@ export function createAlertReading({ db: { sql } }: Pick<Kit, 'db'>): AlertReadi
       return { totalElements: await store.countAlerts(sql, selection), items: viewsOf(rows, viewOf) }
     },
     types: (ctx, entityType) => store.findTypes(sql, visibleTo(ctx), entityType),
-    metadataKeys: (ctx, kind) => store.findMetadataKeys(sql, visibleTo(ctx), kind),
+    metadataKeys: (ctx, kind) => store.findMetadataKeys(sql, visibleTo(ctx), kind, keysOfTenantMax),
     async lifecycleEvents(ctx, alert, query) {
       const { id } = await findAlert(sql, ctx, alert, scope)
       const page = { alertId: id, ...query }

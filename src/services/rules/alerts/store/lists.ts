@@ -157,12 +157,17 @@ export async function findTypes(sql: Sql, visible: Visible, entityType: EntityTy
   return rows.map(({ alertType }) => alertType)
 }
 
-/** Returns the keys that the metadata of the visible alerts have. */
-export async function findMetadataKeys(sql: Sql, visible: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
+/** Returns the keys that the metadata of the visible alerts has, in alphabetical order, up to a limit. */
+export async function findMetadataKeys(
+  sql: Sql,
+  visible: Visible,
+  kind: 'ALERT' | 'ENTITY',
+  limit: number,
+): Promise<string[]> {
   if (canUseCounts(visible)) {
     const counted = await sql<{ key: string }[]>`
       select a.key from rules.alert_keys a where ${visibleOf(sql, visible)} and a.kind = ${kind}
-      group by a.key having sum(a.count) > 0 order by a.key`
+      group by a.key having sum(a.count) > 0 order by a.key limit ${limit}`
     return counted.map(({ key }) => key)
   }
   const column = kind === 'ALERT' ? sql`a.metadata` : sql`a.entity_metadata`
@@ -171,7 +176,7 @@ export async function findMetadataKeys(sql: Sql, visible: Visible, kind: 'ALERT'
       select distinct ${column} as document from rules.alerts a
       where ${visibleOf(sql, visible)} and ${column} is not null and ${column} <> '{}') d,
       jsonb_object_keys(d.document) as key
-    order by 1`
+    order by 1 limit ${limit}`
   return rows.map(({ key }) => key)
 }
 

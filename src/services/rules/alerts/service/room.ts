@@ -1,0 +1,91 @@
+/**
+ * Limits the alerts of a tenant and the different keys of their metadata. The numbers are cached for some seconds, so alerts that are opened
+ * at the same time can exceed a limit by a few.
+ */
+import { createCache } from '../../../../kernel/cache.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import { AlertRefused } from '../../errors.ts'
+import type { RulesSettings } from '../../settings.ts'
+import { findOpen } from '../store/alerts.ts'
+import { countAlerts, findMetadataKeys } from '../store/lists.ts'
+import type { Activation, Changed } from './changes.ts'
+
+/** Limits of the metadata of an alert: its keys, the length of a key, and the bytes of its JSON. */
+const keysMax = 500
+const keyLengthMax = 128
+const bytesMax = 64 * 1024
+/** Maximum number of different keys that the metadata of all alerts of a tenant has. */
+export const keysOfTenantMax = 10_000
+
+const cacheMs = 10_000
+const cacheBytesMax = 16 * 1024 * 1024
+const keyBytes = 64
+
+interface Usage {
+  tenantId: string
+  alerts: number
+  keys: Set<string>
+  validUntil: number
+}
+
+export interface Room {
+  /** Throws `AlertRefused` if the metadata is too large, or if a new alert or a new key would exceed a limit of the tenant. */
+  require(activation: Activation): Promise<void>
+  /** Counts an alert that was opened. */
+  opened(activation: Activation, changed: Changed): void
+}
+
+export function createRoom({
+  db: { sql },
+  now,
+  settings,
+}: Pick<Kit<Pick<RulesSettings, 'alertsPerTenant'>>, 'db' | 'now' | 'settings'>): Room {
+  const { alertsPerTenant } = settings
+  const usages = createCache<Usage>({
+    max: cacheBytesMax,
+    sizeOf: ({ keys }) => keys.size * keyBytes + [...keys].reduce((sum, key) => sum + key.length, 0),
+    isExpired: ({ validUntil }) => validUntil <= now().getTime(),
+  })
+
+  const usageOf = (tenantId: string) =>
+    usages.read(tenantId, async () => {
+      const all = { tenantId, all: true as const }
+      const [alerts, keys] = await Promise.all([
+        countAlerts(sql, all),
+        findMetadataKeys(sql, all, 'ALERT', keysOfTenantMax),
+      ])
+      return { tenantId, alerts, keys: new Set(keys), validUntil: now().getTime() + cacheMs }
+    })
+
+  return {
+    async require(activation) {
+      const { tenantId, metadata } = activation
+      const keys = metadata ? checkedKeys(metadata) : []
+      const usage = (await usageOf(tenantId))!
+      const fresh = keys.filter((key) => !usage.keys.has(key))
+      if (fresh.length > 0 && usage.keys.size + fresh.length > keysOfTenantMax)
+        throw AlertRefused({
+          problem: `metadataExpression: the metadata of all alerts has more than ${keysOfTenantMax} different keys`,
+        })
+      // An alert that is already open can be renewed.
+      if (usage.alerts >= alertsPerTenant && (await findOpen(sql, [activation])).length === 0)
+        throw AlertRefused({ problem: `the tenant has ${alertsPerTenant} alerts, the maximum; delete some of them` })
+      for (const key of fresh) usage.keys.add(key)
+    },
+    opened({ tenantId }, { change }) {
+      const usage = change === 'ACTIVATED' ? usages.get(tenantId) : undefined
+      if (usage) usage.alerts++
+    },
+  }
+}
+
+function checkedKeys(metadata: Record<string, unknown>): string[] {
+  const refuse = (problem: string) => AlertRefused({ problem: `metadataExpression: ${problem}` })
+  const keys = Object.keys(metadata)
+  if (keys.length > keysMax) throw refuse(`expected at most ${keysMax} keys`)
+  if (keys.some((key) => key.length > keyLengthMax))
+    throw refuse(`expected keys of at most ${keyLengthMax} characters`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
+    throw refuse(`expected at most ${bytesMax} bytes of JSON`)
+  return keys
+}
