@@ -7,6 +7,7 @@ import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { type Permission, platformSystem, tenantSystem } from '../kernel/permissions.ts'
 import { AccessChanged, CreatorGranted, RealmChanged, RealmStatusChanged } from './events.ts'
+import type { HeldPermissions } from './held-permissions.ts'
 import { invalidToken } from './invalid-token.ts'
 import { canonicalResource, every, heldScopes, holdsEverything, platformTenant } from './scopes.ts'
 import * as store from './store/access.ts'
@@ -82,7 +83,7 @@ function invalidate(subject: Subject) {
   subject.validUntil = 0
 }
 
-export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): Access {
+export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, held: HeldPermissions): Access {
   const subjects = createCache<Subject>({
     max: subjectsMax,
     groupOf: ({ tenantId }) => tenantId,
@@ -134,6 +135,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
     if (isCurrent) {
       subject.permissions = permissions
       subject.cachedCaller = Promise.resolve(caller)
+      held.hold(subject, permissions.length, () => invalidate(subject))
     }
     return caller
   }

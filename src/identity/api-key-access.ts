@@ -18,6 +18,7 @@ import {
 } from '../kernel/permissions.ts'
 import { type Access, cacheMs, permissionsOf, type Subject } from './access.ts'
 import { AccessChanged, RealmChanged, RealmStatusChanged } from './events.ts'
+import type { HeldPermissions } from './held-permissions.ts'
 import { invalidToken } from './invalid-token.ts'
 import { lastUseOfKeyNotWritten } from './log-messages.ts'
 import { heldScopes } from './scopes.ts'
@@ -73,7 +74,11 @@ export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes'
   return [...limited, ...granted]
 }
 
-export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, access: Access): KeyAccess {
+export function createKeyAccess(
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>,
+  access: Access,
+  held: HeldPermissions,
+): KeyAccess {
   const { db, bus, now, log } = kit
   const keys = createCache<CachedKey>({
     max: keysMax,
@@ -141,6 +146,8 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
       cached.ownerPermissions = ownerPermissions
       cached.ownerPermissionCount = owner.permissions.length
     }
+    const ownPermissions = caller.permissions === owner.permissions ? 0 : caller.permissions.length
+    held.hold(cached, ownPermissions + row.grants.length, () => keys.drop(keyHash))
     recordUse(cached, at)
     return caller
   }

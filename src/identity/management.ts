@@ -10,6 +10,7 @@ import type { Identity } from './contract.ts'
 import type { Core } from './core.ts'
 import { createExternalIssuers } from './external-issuers.ts'
 import { accessRoutes } from './iam/access/routes.ts'
+import { createHeldPermissions } from './held-permissions.ts'
 import { createAccessExplanation } from './iam/access/service.ts'
 import { apiKeyRoutes } from './iam/api-keys/routes.ts'
 import { createApiKeys } from './iam/api-keys/service.ts'
@@ -30,6 +31,7 @@ import { scopeRoutes } from './iam/scopes/routes.ts'
 import { userRoutes } from './iam/users/routes.ts'
 import { createUsers } from './iam/users/service.ts'
 import { createOperator } from './operator.ts'
+import type { IdentitySettings } from './settings.ts'
 
 export interface Management
   extends Pick<
@@ -40,12 +42,13 @@ export interface Management
   stop(): Promise<void>
 }
 
-export function createManagement(kit: Kit, core: Core, account: AccountParts): Management {
-  const access = createAccess(kit)
-  const keyAccess = createKeyAccess(kit, access)
+export function createManagement(kit: Kit<IdentitySettings>, core: Core, account: AccountParts): Management {
+  const held = createHeldPermissions()
+  const access = createAccess(kit, held)
+  const keyAccess = createKeyAccess(kit, access, held)
   const external = createExternalIssuers(kit)
   const users = createUsers(kit, { ...core, passwordRule: account.passwordRule })
-  const grants = createGrants(kit)
+  const grants = createGrants(kit, kit.settings.grantsPerSubject)
   const roles = createRoles(kit)
   const apiKeys = createApiKeys(kit)
   const clients = createClients(kit, core.realms)

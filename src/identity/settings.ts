@@ -13,8 +13,17 @@ export const identitySettings = defineSettings(
       default: 'off',
       meaning: 'on: a new password may be one of the 49,000 most common ones',
     },
+    GRANTS_PER_SUBJECT: {
+      kind: 'integer',
+      default: '20000',
+      range: [100, 1_000_000],
+      meaning:
+        'maximum number of scopes that grants give to one user, client or API key, of scopes that grants give to all roles of a tenant ' +
+        'together, and of permissions with which somebody who is no administrator may create objects',
+    },
   },
   (value) => ({
+    grantsPerSubject: value.GRANTS_PER_SUBJECT,
     passwordLengthMin: value.PASSWORD_LENGTH,
     refuseCommonPasswords: !value.PASSWORD_ALLOW_COMMON,
   }),

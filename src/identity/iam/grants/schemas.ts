@@ -70,6 +70,7 @@ export const createGrant = {
   fails: {
     400: 'A field is missing or malformed, or the subject does not exist.',
     403: 'The caller does not hold `identity:grant:create` on tenant-system, or one of the scopes on the resource.',
+    409: 'The grants to the subject, or to all roles together, would have more scopes than `WAYPOST_GRANTS_PER_SUBJECT` allows.',
   },
 }
 export const deleteGrant = {

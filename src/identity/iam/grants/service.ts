@@ -6,6 +6,7 @@ import { rowsOfPage } from '../../../kernel/page-parts.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Identity } from '../../contract.ts'
+import { TooManyGrants, TooManyOwnObjects } from '../../errors.ts'
 import { AccessChanged, CreatorGranted } from '../../events.ts'
 import { canonicalResource, canonicalScopes } from '../../scopes.ts'
 import { deleteGrantsOn, insertCreatorGrant } from '../../store/access.ts'
@@ -34,7 +35,11 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
   delete(ctx: Ctx, id: string): Promise<void>
 }
 
-export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>): Grants {
+/** `scopesMax` limits the permissions of a caller, because each node keeps them in memory and reads them at once. */
+export function createGrants(
+  { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,
+  scopesMax: number,
+): Grants {
   /** Publishes the change. A grant to a role affects all subjects of the tenant. */
   const publishChange = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
     bus.publish(sql, AccessChanged, { tenantId, ...(type !== 'role' && { subject: { type, id } }) })
@@ -64,6 +69,10 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
       await db.tx(async (sql) => {
         if (!(await store.subjectExists(sql, ctx.tenantId, type, id)))
           throw invalidField('subject.id', `there is no ${type} ${id}`)
+        // Grants that are given at the same time can exceed the limit by a few.
+        const given = await store.countGivenScopes(sql, ctx.tenantId, type, id)
+        if (given + scopes.length > scopesMax)
+          throw TooManyGrants({ subject: type === 'role' ? 'all roles' : `${type} ${id}`, limit: scopesMax })
         await store.insertGrant(sql, ctx.tenantId, grant)
         await publishChange(sql, ctx.tenantId, { type, id })
       })
@@ -82,9 +91,11 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
       const { type, id } = caller.subject
       // The platform itself has every scope. Callers of other tenants have their scopes on the platform.
       if (type === 'system' || caller.tenantId !== tenantId) return
+      const isAdministrator = caller.roles.some((role) => administrators.includes(role))
+      if (!isAdministrator && caller.permissions.length >= scopesMax) throw TooManyOwnObjects({ limit: scopesMax })
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)
-      if (holder && !caller.roles.some((role) => administrators.includes(role)))
+      if (holder && !isAdministrator)
         await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
     },
     async forgetResource(sql, tenantId, resource) {

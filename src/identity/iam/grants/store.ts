@@ -51,6 +51,15 @@ export async function insertGrant(sql: Sql, tenantId: string, grant: GrantRow) {
   await sql`insert into identity.grants ${sql({ tenantId, ...grant })}`
 }
 
+/** Counts the scopes of all grants that were given to a subject, or to all roles of the tenant. Grants of creators do not count. */
+export async function countGivenScopes(sql: Sql, tenantId: string, type: SubjectType, id: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select coalesce(sum(cardinality(scopes)), 0)::integer as count from identity.grants
+    where tenant_id = ${tenantId} and subject_type = ${type} and not by_creation
+      ${type === 'role' ? sql`` : sql`and subject_id = ${id}`}`
+  return row!.count
+}
+
 export async function deleteGrant(sql: Sql, tenantId: string, id: string): Promise<GrantRow | undefined> {
   const [row] = await sql<GrantRow[]>`
     delete from identity.grants where tenant_id = ${tenantId} and id = ${id}

@@ -1,0 +1,42 @@
+/**
+ * Limits the permissions that the caches of this node hold. The caches limit their entries, but one entry can have thousands of permissions.
+ */
+
+/** A permission takes about 150 bytes. */
+const permissionsMax = 1_000_000
+/** Callers with fewer permissions are not counted, because the caches limit their number. */
+const countedMin = 100
+
+export interface HeldPermissions {
+  /** Counts the permissions of a cache entry instead of those that it had before. Calls `drop` of other entries if there are too many. */
+  hold(entry: object, permissions: number, drop: () => void): void
+  readonly total: number
+}
+
+export function createHeldPermissions(max = permissionsMax): HeldPermissions {
+  /** The entry that was loaded last is at the end. */
+  const entries = new Map<object, { permissions: number; drop: () => void }>()
+  let total = 0
+
+  function remove(entry: object) {
+    total -= entries.get(entry)?.permissions ?? 0
+    entries.delete(entry)
+  }
+
+  return {
+    hold(entry, permissions, drop) {
+      remove(entry)
+      if (permissions < countedMin) return
+      entries.set(entry, { permissions, drop })
+      total += permissions
+      for (const [oldest, held] of entries) {
+        if (total <= max || oldest === entry) break
+        remove(oldest)
+        held.drop()
+      }
+    },
+    get total() {
+      return total
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/** Limits of the grants of one subject: those that were given to it, and those that it got as a creator. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRealms, type Realms } from '../../../../test/harness/iam.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+
+const root = '/iam/api/v1'
+const limit = 100
+
+describe('limits of grants', () => {
+  let waypost: Realms
+  before(async () => {
+    waypost = await openRealms({ environment: { WAYPOST_GRANTS_PER_SUBJECT: String(limit) } })
+    await waypost.realm('acme')
+  })
+  const grant = (subject: { type: string; id: string }, resource: string, scopes = ['endpoint:read', 'endpoint:update']) =>
+    waypost.as(aTenantAdmin('acme'))(`POST ${root}/grants`, { subject, resource, scopes })
+
+  test('a subject has a limited number of granted scopes, and a deletion makes room', async () => {
+    const subject = { type: 'user', id: await waypost.user('acme', 'granted') }
+    let last = ''
+    for (let n = 0; n < limit / 2; n++) {
+      const { status, body, text } = await grant(subject, `endpoint-${n}`)
+      assert.equal(status, 201, text)
+      last = body.id
+    }
+    const refused = await grant(subject, 'endpoint-more')
+    assert.deepEqual([refused.status, refused.headers['x-waypost-error']], [409, 'too_many_grants'])
+    assert.match(refused.body.message, /more than 100 scopes/)
+    assert.equal((await waypost.as(aTenantAdmin('acme'))(`DELETE ${root}/grants/${last}`)).status, 204)
+    assert.equal((await grant(subject, 'endpoint-more')).status, 201)
+    const other = { type: 'user', id: await waypost.user('acme', 'other') }
+    assert.equal((await grant(other, 'endpoint-1')).status, 201)
+  })
+
+  test('the grants to all roles count together, because a user can have many roles', async () => {
+    const scopes = Array.from({ length: 50 }, (_, n) => `endpoint-${n}`)
+    for (const [n, resource] of scopes.entries())
+      assert.equal((await grant({ type: 'role', id: n % 2 === 0 ? 'endpoint-reader' : 'service' }, resource)).status, 201)
+    for (const role of ['endpoint-reader', 'service', 'tenant-admin'])
+      assert.equal((await grant({ type: 'role', id: role }, 'endpoint-x')).status, 409)
+  })
+
+  test('a creator who is no administrator can create a limited number of objects; administrators have no limit', async () => {
+    const id = await waypost.user('acme', 'creator', ['endpoint-reader'])
+    const token = await waypost.userToken('acme', 'creator')
+    const ask = waypost.bearer(token)
+    const permissions = async () => (await ask(`GET ${root}/me`)).body.permissions.length
+    const grantCreator = async (caller: Pick<Ctx, 'tenantId' | 'caller'>, resource: string) =>
+      await waypost.kit.db.tx((sql) => waypost.api.grantCreator(sql, caller as Ctx, resource))
+    const own = (n: number) =>
+      aCaller({
+        tenantId: 'acme',
+        id,
+        on: Object.fromEntries(Array.from({ length: n }, (_, index) => [`endpoint-own-${index}`, ['*']])),
+      })
+    for (let n = 0; n < limit - 1; n++) await grantCreator({ tenantId: 'acme', caller: own(n) }, `endpoint-own-${n}`)
+    await grantCreator({ tenantId: 'acme', caller: own(limit - 1) }, `endpoint-own-${limit - 1}`)
+    await eventually(async () => assert.ok((await permissions()) >= limit))
+    await assert.rejects(
+      grantCreator({ tenantId: 'acme', caller: own(limit) }, 'endpoint-more'),
+      (error: unknown) => (error as { code?: string }).code === 'too_many_own_objects',
+    )
+    const admin = { ...own(limit), roles: ['tenant-admin'] }
+    await grantCreator({ tenantId: 'acme', caller: admin }, 'endpoint-of-admin')
+  })
+})
