@@ -35,7 +35,10 @@ const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting'
 const pollMs = 5000
 const wakeOtherNodesMs = 1000
 const settleMs = 30_000
-/** Time between two checks of `delivered` whether another node has delivered the events. This node reports its own deliveries at once. */
+/**
+ * Time until `delivered` first checks whether another node has delivered the events. It doubles with each check. This node reports its own
+ * deliveries at once.
+ */
 const otherNodesCheckMs = 100
 
 interface Task {
@@ -144,8 +147,8 @@ async function delivered({ db, waits, running }: State, subscriptions: string[],
   try {
     wait.expect(await store.findNewestWaiting(db.sql, subscriptions, key))
     const deadline = monotonicMs() + limitMs
-    while (!wait.isOver() && monotonicMs() < deadline) {
-      await Promise.race([wait.over, sleep(Math.min(otherNodesCheckMs, deadline - monotonicMs()))])
+    for (let pauseMs = otherNodesCheckMs; !wait.isOver() && monotonicMs() < deadline; pauseMs *= 2) {
+      await Promise.race([wait.over, sleep(Math.min(pauseMs, deadline - monotonicMs()))])
       if (!wait.isOver()) wait.expect(await store.findNewestWaiting(db.sql, subscriptions, key))
     }
   } finally {

@@ -57,7 +57,9 @@ export function createDeliveryWaits(): DeliveryWaits {
     },
     delivered(subscription, events) {
       if (waitsByKey.size === 0) return
-      for (const { key, id } of events) report(subscription, key, id)
+      const newest = new Map<string, number>()
+      for (const { key, id } of events) newest.set(key, Math.max(id, newest.get(key) ?? 0))
+      for (const [key, id] of newest) report(subscription, key, id)
     },
     postponed: (subscription, key) => report(subscription, key, Number.POSITIVE_INFINITY),
   }

@@ -29,7 +29,13 @@ import { createSourceFilter } from './source-filter.ts'
 export interface SearchOperations {
   /** `body` is JSON text. Returns JSON text. */
   search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string>
-  searchMany(ctx: Ctx, index: string, searches: { index?: string; text: string }[]): Promise<string>
+  searchMany(ctx: Ctx, index: string, searches: NamedSearch[]): Promise<string>
+}
+
+/** A search of one request with several. Without an index, it searches the index of the request. */
+interface NamedSearch {
+  index?: string
+  text: string
 }
 
 /** The relation and scope in which a search finds documents. */
@@ -47,11 +53,14 @@ export interface SearchParts {
 
 export const searchSeconds = 20
 const limits = { perTenant: 2, total: 4, waitingPerTenant: 100, waitMs: 20_000 }
+/** Limits of requests with several searches. Each holds up to `docBytesMax` of responses while its next search waits. */
+const manyLimits = { perTenant: 2, total: 8, waitingPerTenant: 100, waitMs: 60_000 }
 
 export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOperations {
   const { kit, applications } = deps
   const connections = createSearchConnections(kit.db.open, limits.total, searchSeconds)
   const limit = createConcurrencyLimit(limits)
+  const manyLimit = createConcurrencyLimit(manyLimits)
 
   async function search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string> {
     const startedAt = kit.now().getTime()
@@ -59,8 +68,23 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     const target = await searchTarget(applications, ctx, index)
     const source = await parts.sourceOf(ctx, target, request)
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
-    const found = await limit.run(ctx.tenantId, () => run(connections, source, request), ctx)
-    return await answer(request, found, () => kit.now().getTime() - startedAt)
+    const took = () => kit.now().getTime() - startedAt
+    // The limit includes the answer, because a filter of its documents takes longer than the search that found them.
+    return await limit.run(ctx.tenantId, async () => answer(request, await run(connections, source, request), took), ctx)
+  }
+
+  /** Runs the searches one after the other. */
+  async function searchAll(ctx: Ctx, index: string, searches: NamedSearch[]): Promise<string[]> {
+    const responses: string[] = []
+    let length = 0
+    for (const { index: other = index, text } of searches) {
+      ctx.signal.throwIfAborted()
+      const response = await search(ctx, other, text, {}).then(withStatus, failureText)
+      length += response.length
+      if (length > docBytesMax) throw SearchTooLarge({ bytes: docBytesMax })
+      responses.push(response)
+    }
+    return responses
   }
 
   return {
@@ -69,15 +93,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
       const startedAt = kit.now().getTime()
       // The index in the URL must exist, even if the headers name other indices.
       await searchTarget(applications, ctx, index)
-      const responses: string[] = []
-      let length = 0
-      for (const { index: other = index, text } of searches) {
-        ctx.signal.throwIfAborted()
-        const response = await search(ctx, other, text, {}).then(withStatus, failureText)
-        length += response.length
-        if (length > docBytesMax) throw SearchTooLarge({ bytes: docBytesMax })
-        responses.push(response)
-      }
+      const responses = await manyLimit.run(ctx.tenantId, () => searchAll(ctx, index, searches), ctx)
       return `{"took":${kit.now().getTime() - startedAt},"responses":[${responses.join()}]}`
     },
   }
