@@ -50,7 +50,13 @@ export async function writtenTraces(bench: BenchPlatform): Promise<Figure[]> {
   await db.sql.unsafe(`create unlogged table if not exists rules.bench_traces (like rules.traces)`)
   await db.sql.unsafe('alter table rules.bench_traces set logged')
   const log = await createLog({ level: 'error', format: 'json' })
-  const ledger = createLedger({ db, log, metrics: createMetrics(), now: () => new Date(), quota: { allowsDetails: () => true } })
+  const ledger = createLedger({
+    db,
+    log,
+    metrics: createMetrics(),
+    now: () => new Date(),
+    quota: { allowsDetails: () => true },
+  })
   const measured: { copy: number; ours: number }[] = []
   for (let round = -1; round < rounds; round++) {
     const batch = Array.from({ length: count }, (_, index) => traceOf(tenantId, index))

@@ -1657,10 +1657,18 @@ export interface DailyUsage {
   sampleBytes: number
   /** Bytes of records in the traffic log. */
   trafficLogBytes: number
+  /** Bytes of documents that samples became. */
+  documentBytes: number
+  /** Bytes of traces of rules and actions. */
+  traceBytes: number
+  /** Bytes of new alerts and of entries in the history of alerts. */
+  alertBytes: number
   /** Number of messages and requests with samples that were refused with 429. */
   refused: number
   /** Number of messages that the traffic log left out. */
   unrecorded: number
+  /** Number of traces that were stored without details, and of entries that the history of alerts left out. */
+  shortened: number
 }
 
 /** A dashboard. */
@@ -6132,7 +6140,7 @@ export interface TenantSubscriptionResults {
 export interface TenantUsage {
   /** Id of the tenant. */
   tenantId: string
-  /** Bytes of samples and of the traffic log that the tenant may store a day (UTC): of its package, else of the settings of the platform. 0: no limit. */
+  /** Bytes of samples, documents, traces, alerts and of the traffic log that the tenant may store a day (UTC): of its package, else of the settings of the platform. 0: no limit. */
   bytesPerDay: number
   /** The newest day first; days without usage are left out. */
   days: DailyUsage[]
@@ -8017,7 +8025,7 @@ export interface Nouns {
     }, AuditRecord>
   }
   usage: {
-    /** Get what a tenant stored on the last days. Several nodes add up their counts once a second. A tenant that has used its quota of the day gets 429 for samples, and its messages are not recorded, until midnight in UTC. */
+    /** Get what a tenant stored on the last days. Several nodes add up their counts once a second. A tenant that has used its quota of the day gets 429 for samples until midnight in UTC. Until then, its messages are not recorded, and traces contain no details. */
     get: BareCall<{
       /** Number of days. Default: 30. */
       days?: number | undefined

@@ -41,19 +41,22 @@ test('a tenant may store its quota, then gets 429 until midnight in UTC, and oth
   assert.equal(isExceeded(node, 'b'), false)
   assert.equal(node.quota.allowsRecord('b', 0), true)
   const { days } = await node.quota.usage('a', 1)
-  assert.deepEqual([...days], [
-    {
-      day: '2026-05-04',
-      samples: 6000,
-      trafficLog: 4000,
-      documents: 0,
-      traces: 0,
-      alerts: 0,
-      refused: 1,
-      unrecorded: 1,
-      shortened: 0,
-    },
-  ])
+  assert.deepEqual(
+    [...days],
+    [
+      {
+        day: '2026-05-04',
+        samples: 6000,
+        trafficLog: 4000,
+        documents: 0,
+        traces: 0,
+        alerts: 0,
+        refused: 1,
+        unrecorded: 1,
+        shortened: 0,
+      },
+    ],
+  )
   assert.match(await node.metrics.text(), /waypost_daily_quota_refused_total 1\n/)
   time = new Date('2026-05-05T00:00:00Z')
   assert.equal(isExceeded(node, 'a'), false)
@@ -70,7 +73,10 @@ test('documents and what rules write count towards the quota; above it, document
   node.quota.count('rules', 'documents', kilobyte)
   const [today] = (await node.quota.usage('rules', 1)).days
   const { documents, traces, alerts, shortened } = today!
-  assert.deepEqual({ documents, traces, alerts, shortened }, { documents: 5000, traces: 3000, alerts: 2000, shortened: 1 })
+  assert.deepEqual(
+    { documents, traces, alerts, shortened },
+    { documents: 5000, traces: 3000, alerts: 2000, shortened: 1 },
+  )
   assert.match(await node.metrics.text(), /waypost_daily_quota_shortened_total 1\n/)
   const restarted = aNode(10 * kilobyte)
   restarted.quota.count('rules', 'documents', 1)

@@ -4,6 +4,7 @@ import type { Document } from '../document.ts'
 import { notModified } from '../etag.ts'
 import { contentPageStream, inChunks } from '../json-text.ts'
 import type { Reply } from './routes.ts'
+import { slicesOf } from './streaming.ts'
 
 const json = 'application/json; charset=utf-8'
 
@@ -22,18 +23,12 @@ export function sendDocument(
   return notModified(headers, content.etag) ? reply.code(304).send() : sendText(reply, content.body)
 }
 
-const sliceBytes = 64 * 1024
-
 /**
  * Sends bytes that many responses share. A client that does not read them holds only a slice in memory, and is disconnected after a minute.
  * A response that is sent at once would be copied for each client.
  */
 export const sendSlices = (reply: Reply, bytes: Buffer) =>
   reply.header('content-length', bytes.length).send(Readable.from(slicesOf(bytes), { objectMode: false }))
-
-export function* slicesOf(bytes: Buffer) {
-  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes)
-}
 
 /** Sends the page `{totalElements, content}`. Its items are read only as fast as the client reads. */
 export const sendList = (

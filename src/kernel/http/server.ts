@@ -222,7 +222,12 @@ const createRequestLimit = (perSecond: number) => createRateLimit({ perSecond, b
 const requestRate = ({ requestsPerSecond: perSecond }: TenantLimitValues) => ({ perSecond, burst: 2 * perSecond })
 type Refusals = ReturnType<Metrics['counter']>
 
-function addHooks(state: State, { log, metrics, rateLimit, unreadLimit }: HttpOptions, formats: Formats, refusals: Refusals) {
+function addHooks(
+  state: State,
+  { log, metrics, rateLimit, unreadLimit }: HttpOptions,
+  formats: Formats,
+  refusals: Refusals,
+) {
   const { app } = state
   const unread = createUnreadResponses(log, unreadLimit)
   const perAddress = createRequestLimit(rateLimit.perAddress)

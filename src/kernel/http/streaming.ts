@@ -100,3 +100,10 @@ export function limitReadTime(response: ServerResponse, timeoutMs = stallMs) {
   }, timeoutMs / 4).unref()
   response.once('close', () => clearInterval(timer))
 }
+
+const sliceBytes = 64 * 1024
+
+/** Yields slices of bytes, so that a client that does not read them has only one slice in the buffer of its connection. */
+export function* slicesOf(bytes: Buffer) {
+  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes)
+}

@@ -15,7 +15,11 @@ const log = await createLog({ level: 'silent', format: 'json' })
 const text = 'x'.repeat(8 * megabyte)
 const short = 'y'.repeat(4000)
 
-async function aServer({ bytesMax = 1000 * megabyte, stallMs = 60_000, https = undefined as { cert: string; key: string } | undefined } = {}) {
+async function aServer({
+  bytesMax = 1000 * megabyte,
+  stallMs = 60_000,
+  https = undefined as { cert: string; key: string } | undefined,
+} = {}) {
   const unread = createUnreadResponses(log, { bytesMax, stallMs })
   const app = (https ? fastify({ https }) : fastify()) as unknown as FastifyInstance
   app.addHook('onSend', (_, reply, payload, done) => {

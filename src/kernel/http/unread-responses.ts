@@ -11,7 +11,7 @@ import type { Log } from '../log.ts'
 import { createLogLimit } from '../log-limit.ts'
 import { internalCaller } from './internal-calls.ts'
 import { unreadResponsesEnded } from './log-messages.ts'
-import { slicesOf } from './send.ts'
+import { slicesOf } from './streaming.ts'
 
 export interface UnreadLimit {
   /** Maximum number of bytes of all responses together. Above it, the connections of the slowest readers are closed. */

@@ -65,7 +65,10 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
       const { drained, partlyDelivered } = splitHeads(heads, events, done)
       const ids = events.slice(0, done).map(({ id }) => id)
       const refilled = await store.finish(sql, name, ids, drained, partlyDelivered)
-      return { delivered: events.slice(0, done), more: heads.length === keysPerBatch || drained.length < heads.length || refilled > 0 }
+      return {
+        delivered: events.slice(0, done),
+        more: heads.length === keysPerBatch || drained.length < heads.length || refilled > 0,
+      }
     })
     if (delivered.length > 0) delivery.delivered(name, delivered)
     return more

@@ -66,4 +66,4 @@ export function createDeliveryWaits(): DeliveryWaits {
 }
 
 const isOver = ({ newestIds, deliveredIds }: Wait) =>
-  newestIds !== undefined && newestIds.entries().every(([name, id]) => (deliveredIds.get(name) ?? 0) >= id)
+  newestIds?.entries().every(([name, id]) => (deliveredIds.get(name) ?? 0) >= id) ?? false

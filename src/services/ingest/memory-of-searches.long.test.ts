@@ -15,7 +15,9 @@ const megabytes = () => {
 test('many searches with large documents hold the documents of a few of them, and all are answered', async () => {
   const { aCollectingEndpoint, send, search } = await openIngest()
   const endpoint = await aCollectingEndpoint()
-  const sample = Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`f${'n'.repeat(100)}${n}`, 'x'.repeat(250)]))
+  const sample = Object.fromEntries(
+    Array.from({ length: 2000 }, (_, n) => [`f${'n'.repeat(100)}${n}`, 'x'.repeat(250)]),
+  )
   for (let n = 0; n < 12; n++) await send(endpoint, { ...sample, n })
   const request = { size: 100, _source: ['dataSample.n', ...Array.from({ length: 99 }, (_, n) => `*x${n}y*z`)] }
   assert.equal((await search(endpoint.index, request)).hits.hits.length, 12)

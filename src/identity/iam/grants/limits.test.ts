@@ -15,8 +15,11 @@ describe('limits of grants', () => {
     waypost = await openRealms({ environment: { WAYPOST_GRANTS_PER_SUBJECT: String(limit) } })
     await waypost.realm('acme')
   })
-  const grant = (subject: { type: string; id: string }, resource: string, scopes = ['endpoint:read', 'endpoint:update']) =>
-    waypost.as(aTenantAdmin('acme'))(`POST ${root}/grants`, { subject, resource, scopes })
+  const grant = (
+    subject: { type: string; id: string },
+    resource: string,
+    scopes = ['endpoint:read', 'endpoint:update'],
+  ) => waypost.as(aTenantAdmin('acme'))(`POST ${root}/grants`, { subject, resource, scopes })
 
   test('a subject has a limited number of granted scopes, and a deletion makes room', async () => {
     const subject = { type: 'user', id: await waypost.user('acme', 'granted') }
@@ -38,7 +41,10 @@ describe('limits of grants', () => {
   test('the grants to all roles count together, because a user can have many roles', async () => {
     const scopes = Array.from({ length: 50 }, (_, n) => `endpoint-${n}`)
     for (const [n, resource] of scopes.entries())
-      assert.equal((await grant({ type: 'role', id: n % 2 === 0 ? 'endpoint-reader' : 'service' }, resource)).status, 201)
+      assert.equal(
+        (await grant({ type: 'role', id: n % 2 === 0 ? 'endpoint-reader' : 'service' }, resource)).status,
+        201,
+      )
     for (const role of ['endpoint-reader', 'service', 'tenant-admin'])
       assert.equal((await grant({ type: 'role', id: role }, 'endpoint-x')).status, 409)
   })

@@ -95,8 +95,7 @@ export function createGrants(
       if (!isAdministrator && caller.permissions.length >= scopesMax) throw TooManyOwnObjects({ limit: scopesMax })
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)
-      if (holder && !isAdministrator)
-        await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
+      if (holder && !isAdministrator) await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
     },
     async forgetResource(sql, tenantId, resource) {
       const deleted = await deleteGrantsOn(sql, tenantId, resource)

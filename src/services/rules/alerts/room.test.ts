@@ -27,7 +27,8 @@ const activation = (alertType: string, metadata?: Record<string, unknown>) => ({
   metadata,
   cause: 'trace/2',
 })
-const isRefused = (pattern: RegExp) => (error: unknown) => AlertRefused.is(error) && pattern.test((error as Error).message)
+const isRefused = (pattern: RegExp) => (error: unknown) =>
+  AlertRefused.is(error) && pattern.test((error as Error).message)
 
 test('a tenant has a limited number of alerts; open alerts are still renewed, and a deletion makes room', async () => {
   const { alertId } = await activate(undefined, { alertType: 'R1' })

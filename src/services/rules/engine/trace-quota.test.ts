@@ -50,7 +50,10 @@ test('traces count towards the quota, and above it they are stored without log, 
     traces.map(({ id }) => id),
   )
   assert.equal(counted.length, 2)
-  assert.ok(counted.every((bytes) => bytes > 95_000 && bytes < 96_000), String(counted))
+  assert.ok(
+    counted.every((bytes) => bytes > 95_000 && bytes < 96_000),
+    String(counted),
+  )
   for (const row of rows.slice(0, 2)) {
     assert.deepEqual(row.metadata, traces[0]!.metadata)
     assert.equal(row.event, traces[0]!.event)

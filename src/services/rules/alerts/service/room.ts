@@ -83,9 +83,7 @@ function checkedKeys(metadata: Record<string, unknown>): string[] {
   const refuse = (problem: string) => AlertRefused({ problem: `metadataExpression: ${problem}` })
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw refuse(`expected at most ${keysMax} keys`)
-  if (keys.some((key) => key.length > keyLengthMax))
-    throw refuse(`expected keys of at most ${keyLengthMax} characters`)
-  if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
-    throw refuse(`expected at most ${bytesMax} bytes of JSON`)
+  if (keys.some((key) => key.length > keyLengthMax)) throw refuse(`expected keys of at most ${keyLengthMax} characters`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax) throw refuse(`expected at most ${bytesMax} bytes of JSON`)
   return keys
 }
