@@ -264,7 +264,7 @@ function addHooks(
     if (state.closing) reply.header('connection', 'close')
     // Event streams have their own limit.
     if (payload instanceof Readable && reply.getHeader('content-type') !== eventStreamType) limitReadTime(reply.raw)
-    else unread.count(reply, payload)
+    unread.count(reply, payload)
     const { method, id: correlationId } = request
     const { statusCode: status, elapsedTime: ms } = reply
     duration.observe(ms / 1000, method, request.routeOptions.url ?? 'none', status)

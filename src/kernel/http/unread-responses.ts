@@ -1,6 +1,6 @@
 /**
- * Limits the memory of responses that clients read slowly or not at all. It counts the responses that are sent as one text. Streams wait for
- * their client, and `limitReadTime` ends them.
+ * Limits the memory of responses that clients read slowly or not at all: of responses that are sent as one text, and of lists that are
+ * streamed. A list keeps the part that its client has not read, so it counts while its client reads nothing.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -27,13 +27,20 @@ const countedMin = 16 * 1024
 /** Responses from this size are sent in slices, which show how much of them the client has read. */
 const slicedMin = 64 * 1024
 const checkMs = 1000
+/** Number of bytes that a streamed list counts while its client reads nothing. A part of a list has up to 100 rows. */
+const listBytes = 2 * 1024 * 1024
+/** Time after which the client of a streamed list counts as one that reads nothing. */
+const listStallMs = 2000
 /** The part of `bytesMax` that stays after the slowest readers were disconnected, so that this does not happen for each new response. */
 const keptPart = 0.9
 
 /** A response that is not sent completely. */
 interface Unread {
+  response: ServerResponse
   socket: Socket
+  /** Number of counted bytes. For a streamed list it is 0 while its client reads. */
   bytes: number
+  isList: boolean
   /** The bytes that the connection has sent, and the last check at which they had increased. */
   sent: number
   progressAt: number
@@ -84,15 +91,25 @@ export function createUnreadResponses(
     const at = monotonicMs()
     for (const unread of all) {
       const sent = sentBytes(unread.socket)
-      if (sent !== unread.sent) Object.assign(unread, { sent, progressAt: at })
+      // If all bytes are sent, the client waits for the platform.
+      const isWaiting = unread.isList && unread.response.writableLength === 0
+      if (sent !== unread.sent || isWaiting) Object.assign(unread, { sent, progressAt: at })
       else if (at - unread.progressAt >= stallMs) disconnect(unread.socket)
+      if (unread.isList && all.has(unread)) countList(unread, at)
     }
+    if (total > bytesMax) disconnectSlowest()
+  }
+
+  function countList(unread: Unread, at: number) {
+    const bytes = at - unread.progressAt >= Math.min(listStallMs, stallMs) ? listBytes : 0
+    total += bytes - unread.bytes
+    unread.bytes = bytes
   }
 
   /** Disconnects the clients that have read nothing for the longest time. A client that reads makes progress between two checks. */
   function disconnectSlowest() {
     const before = all.size
-    for (const { socket } of [...all].sort((a, b) => a.progressAt - b.progressAt)) {
+    for (const { socket } of [...all].filter(({ bytes }) => bytes > 0).sort((a, b) => a.progressAt - b.progressAt)) {
       if (total <= bytesMax * keptPart) break
       disconnect(socket)
     }
@@ -100,11 +117,14 @@ export function createUnreadResponses(
   }
 
   return {
-    count({ raw: response }, payload) {
-      if (!isText(payload) || internalCaller()) return
-      if (payload.length < countedMin && !isQueued(response)) return
+    count(reply, payload) {
+      const { raw: response } = reply
+      const isList = payload instanceof Readable && jsonType.test(String(reply.getHeader('content-type')))
+      if (!(isList || isText(payload)) || internalCaller()) return
+      if (isText(payload) && payload.length < countedMin && !isQueued(response)) return
       const { socket } = response.req
-      const unread = { socket, bytes: payload.length, sent: sentBytes(socket), progressAt: monotonicMs() }
+      const bytes = isText(payload) ? payload.length : 0
+      const unread = { response, socket, bytes, isList, sent: sentBytes(socket), progressAt: monotonicMs() }
       all.add(unread)
       ofSocket(socket).add(unread)
       total += unread.bytes
@@ -118,6 +138,7 @@ export function createUnreadResponses(
   }
 }
 
+const jsonType = /^application\/json\b/
 const isText = (payload: unknown): payload is string | Buffer => typeof payload === 'string' || Buffer.isBuffer(payload)
 
 /** Returns whether the response waits for an earlier response on the same connection. */
