@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
 import { openRealms, type Realms } from '../../../test/harness/iam.ts'
 import type { Ask } from '../../../test/harness/test-platform.ts'
+import type { Sql } from '../../kernel/db.ts'
 
 const root = '/iam/api/v1'
 const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer', 'realm'].flatMap((entity) =>
@@ -173,6 +175,29 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(change, kept)).status, 200)
     assert.equal((await manager(change, { redirectUris: [], pkceRequired: true })).status, 200)
     await refused(change, { redirectUris: ['https://old.example/*'] }, /does not hold the scope/)
+  })
+
+  test('a change of a client that waits for another change is checked against its result', async () => {
+    const { db } = waypost.kit
+    const set = (sql: Sql, pkceRequired: boolean) =>
+      sql`update identity.clients set own = own || ${sql.json({ pkceRequired })} where tenant_id = 'acme' and id = 'acme-front'`
+    await set(db.sql, false)
+    const [isSet, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = db.tx(async (sql) => {
+      await set(sql, true)
+      isSet.resolve()
+      await mayCommit.promise
+    })
+    await isSet.promise
+    const answer = manager(`PATCH ${root}/clients/acme-front`, { pkceRequired: false })
+    await eventually(async () => {
+      const [row] = await db.sql<{ waiting: number }[]>`
+        select count(*)::int as waiting from pg_locks where not granted and locktype in ('transactionid', 'tuple')`
+      assert.ok(row!.waiting > 0)
+    })
+    mayCommit.resolve()
+    await other
+    assert.equal((await answer).status, 403)
   })
 
   test('a caller with fewer permissions can require second factors, but cannot turn them off', async () => {

@@ -89,7 +89,6 @@ export async function countRecoveryCodes(sql: Sql, tenantId: string, userId: str
   return row!.count
 }
 
-/** Sets whether users of the realm may or must have a second factor. Returns false if the realm does not exist. */
 /** Locks the realm until the transaction ends, and returns its rule for second factors. */
 export async function lockSecondFactorMode(sql: Sql, tenantId: string) {
   const [row] = await sql<{ secondFactor: 'off' | 'optional' | 'required' }[]>`
@@ -97,6 +96,7 @@ export async function lockSecondFactorMode(sql: Sql, tenantId: string) {
   return row?.secondFactor
 }
 
+/** Sets whether users of the realm may or must have a second factor. Returns false if the realm does not exist. */
 export async function updateSecondFactorMode(sql: Sql, tenantId: string, mode: 'off' | 'optional' | 'required') {
   const { count } = await sql`update identity.realms set second_factor = ${mode} where tenant_id = ${tenantId}`
   return count === 1

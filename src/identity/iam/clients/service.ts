@@ -57,7 +57,8 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
         ...(pkceRequired !== undefined && { pkceRequired }),
       }
       const client = await db.tx(async (sql) => {
-        const before = await store.findClient(sql, ctx.tenantId, id)
+        // Without the lock, a change at the same time could make an address new, or make PKCE required.
+        const before = await store.lockClient(sql, ctx.tenantId, id)
         if (before && opensLogins(before, change)) await requirePermissionsOfAllRoles(ctx, sql)
         if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, ownSettings))) throw notFound(id)()
         await realms.changed(sql, ctx.tenantId)

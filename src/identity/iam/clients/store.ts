@@ -26,6 +26,14 @@ export async function findClient(sql: Sql, tenantId: string, id: string): Promis
   return row
 }
 
+/** Returns a client and locks it until the transaction ends. */
+export async function lockClient(sql: Sql, tenantId: string, id: string): Promise<ClientRow | undefined> {
+  const [row] = await sql<ClientRow[]>`
+    select id, kind, redirect_uris, web_origins, own, roles from identity.clients
+    where tenant_id = ${tenantId} and id = ${id} for update`
+  return row
+}
+
 /** Merges settings into those that the tenant has registered. Null removes a setting. Returns false if there is no such client. */
 export async function updateOwnSettings(
   sql: Sql,
