@@ -21,9 +21,3 @@ export const TooManyGrants = defineError<{ subject: string; limit: number }>(
   409,
   'The grants to {subject} have more than {limit} scopes together; delete some, or grant the scopes on a resource that contains the others',
 )
-
-export const TooManyOwnObjects = defineError<{ limit: number }>(
-  'too_many_own_objects',
-  409,
-  'The caller has permissions on {limit} resources, the maximum with which it may create objects; use a caller with the role tenant-admin or service',
-)

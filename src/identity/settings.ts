@@ -18,8 +18,8 @@ export const identitySettings = defineSettings(
       default: '20000',
       range: [100, 1_000_000],
       meaning:
-        'maximum number of scopes that grants give to one user, client or API key, of scopes that grants give to all roles of a tenant ' +
-        'together, and of permissions with which somebody who is no administrator may create objects',
+        'maximum number of scopes that grants give to one user, client or API key, and of scopes that grants give to all roles of a tenant ' +
+        'together',
     },
   },
   (value) => ({

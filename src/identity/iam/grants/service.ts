@@ -6,7 +6,7 @@ import { rowsOfPage } from '../../../kernel/page-parts.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Identity } from '../../contract.ts'
-import { TooManyGrants, TooManyOwnObjects } from '../../errors.ts'
+import { TooManyGrants } from '../../errors.ts'
 import { AccessChanged, CreatorGranted } from '../../events.ts'
 import { canonicalResource, canonicalScopes } from '../../scopes.ts'
 import { deleteGrantsOn, insertCreatorGrant } from '../../store/access.ts'
@@ -35,7 +35,10 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
   delete(ctx: Ctx, id: string): Promise<void>
 }
 
-/** `scopesMax` limits the permissions of a caller, because each node keeps them in memory and reads them at once. */
+/**
+ * `scopesMax` limits the scopes that are given to a subject, because each node keeps them in memory. Grants of creators do not count: a caller
+ * may register any number of endpoints.
+ */
 export function createGrants(
   { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,
   scopesMax: number,
@@ -91,11 +94,10 @@ export function createGrants(
       const { type, id } = caller.subject
       // The platform itself has every scope. Callers of other tenants have their scopes on the platform.
       if (type === 'system' || caller.tenantId !== tenantId) return
-      const isAdministrator = caller.roles.some((role) => administrators.includes(role))
-      if (!isAdministrator && caller.permissions.length >= scopesMax) throw TooManyOwnObjects({ limit: scopesMax })
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)
-      if (holder && !isAdministrator) await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
+      if (holder && !caller.roles.some((role) => administrators.includes(role)))
+        await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
     },
     async forgetResource(sql, tenantId, resource) {
       const deleted = await deleteGrantsOn(sql, tenantId, resource)

@@ -70,7 +70,11 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
     const took = () => kit.now().getTime() - startedAt
     // The limit includes the answer, because a filter of its documents takes longer than the search that found them.
-    return await limit.run(ctx.tenantId, async () => answer(request, await run(connections, source, request), took), ctx)
+    return await limit.run(
+      ctx.tenantId,
+      async () => answer(request, await run(connections, source, request), took),
+      ctx,
+    )
   }
 
   /** Runs the searches one after the other. */
