@@ -20,7 +20,7 @@ const short = 'y'.repeat(4000)
 async function* endless() {
   for (;;) {
     yield Buffer.alloc(64 * 1024, 'x')
-    await new Promise(setImmediate)
+    await sleep(5)
   }
 }
 async function* lateEnd() {

@@ -24,7 +24,7 @@ test('many searches with large documents hold the documents of a few of them, an
   const before = megabytes()
   let largest = 0
   let isOver = false
-  const searches = Promise.all(Array.from({ length: 30 }, () => search(endpoint.index, request))).finally(() => {
+  const searches = Promise.all(Array.from({ length: 12 }, () => search(endpoint.index, request))).finally(() => {
     isOver = true
   })
   while (!isOver) {
