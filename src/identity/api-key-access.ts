@@ -132,6 +132,7 @@ export function createKeyAccess(
     const caller: Caller = {
       tenantId: owner.tenantId,
       subject: { type: 'api-key', id: row.id },
+      keyName: row.name,
       ...(owner.username !== undefined && { username: owner.username }),
       ...(owner.email !== undefined && { email: owner.email }),
       // A key with limited scopes has no roles, because a role would imply all its scopes.

@@ -16,7 +16,8 @@ export function createCallerNow(
     if (!row || (row.expiresAt !== null && row.expiresAt <= now())) return undefined
     const owner = await access.callerOf(access.subjectOf({ tenantId, type: row.ownerType, id: row.ownerId }))
     const roles = row.scopes === null ? owner.roles : []
-    return { ...owner, subject: { type: 'api-key', id }, roles, permissions: permissionsOfKey(owner, row) }
+    const permissions = permissionsOfKey(owner, row)
+    return { ...owner, subject: { type: 'api-key', id }, keyName: row.name, roles, permissions }
   }
 
   return async (tenantId, { type, id }) => {

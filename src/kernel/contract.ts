@@ -16,9 +16,14 @@ import {
 export interface Caller extends Holder {
   subject: { type: 'user' | 'client' | 'api-key' | 'system'; id: string }
   username?: string
+  /** Name of the API key, if the caller is one. `username` is then the user name of its owner. */
+  keyName?: string
   email?: string
   roles: readonly string[]
 }
+
+/** Returns the name by which people know the caller: of an API key its own name, of a user the user name. A client has only an id. */
+export const nameOfCaller = ({ keyName, username }: Caller): string | undefined => keyName ?? username
 
 /** Context of a call, passed from the API to the store. */
 export interface Ctx {

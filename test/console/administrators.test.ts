@@ -137,7 +137,12 @@ test('an API key is shown once, works, and is rejected after it is revoked', asy
   const asKey = client(console_.platform.baseUrl, { 'x-identity-api-key': key })
   assert.equal((await asKey('GET /iam/api/v1/me')).body.subject.type, 'api-key')
 
+  assert.equal((await asKey('POST /api/v1/applications', { name: 'of-a-key' })).status, 201)
+
   await button('I have saved it').click()
+  await page.goto(console_.address('/audit?operation=applications.create'))
+  await page.getByRole('row', { name: /ci.*applications\.create.*of-a-key/ }).waitFor()
+  await page.goto(console_.address('/api-keys'))
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
   assert.equal(await page.getByText(key).count(), 0)
   await button('Revoke').click()

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { client } from '../harness/client.ts'
 import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
 import { eventually } from '../harness/eventually.ts'
 
@@ -266,6 +267,16 @@ test('an alert setting opens an alert for a sample; the setting is disabled and 
   await page.goto(console_.address('/alerts'))
   await page.getByRole('link', { name: 'TOO_HOT' }).click()
   await page.getByRole('row', { name: /Opened/ }).waitFor()
+  // The history names the key that acknowledged the alert.
+  const key = (await console_.api('POST /iam/api/v1/api-keys', { name: 'night shift' })).body.key
+  const asKey = client(console_.platform.baseUrl, { 'x-identity-api-key': key })
+  const [alert] = (await console_.api('GET /re/api/v1/alerts?alertType=TOO_HOT')).body.content
+  const acknowledged = await asKey(`PUT /re/api/v1/alerts/${alert.id}/acknowledgement`, {
+    acknowledgement: 'ACKNOWLEDGED',
+  })
+  assert.ok(acknowledged.status < 300, acknowledged.text)
+  await page.reload()
+  await page.getByRole('row', { name: /Acknowledged night shift/ }).waitFor()
   // The alert names its setting.
   await page
     .getByRole('definition')

@@ -183,6 +183,27 @@ test('two people edit one version: the person who saves later sees the differenc
   assert.deepEqual([rolloutStrategy, failureThreshold.percent], ['suspended', 25])
 })
 
+test('a version that is suspended after an offer is shown as suspended in the list, on its page, and at the endpoint with the offer', async () => {
+  const versionOf = async () => (await console_.api(`GET ${software}/1.1.0`)).body
+  const set = (rolloutStrategy: string) =>
+    console_.api(`PUT ${software}/1.1.0`, { rolloutStrategy, upgradableFrom: ['1.0.0'] })
+  await set('general')
+  await report('1.0.0')
+  const address = `${console_.platform.baseUrl}/kp1/pumps-v1/cmx_ota/${token}/config/json`
+  assert.equal((await fetch(address, { method: 'POST', body: '{"configId": "1.0.0"}' })).status, 200)
+  await set('suspended')
+  assert.equal((await versionOf()).rolloutStrategy, 'suspended')
+
+  await page.goto(console_.address('/software?application=pumps'))
+  await settled(page)
+  await page.getByRole('row', { name: /^1\.1\.0.*Suspended.*Nobody \(suspended\)/ }).waitFor()
+  await page.getByRole('link', { name: '1.1.0' }).click()
+  await page.getByRole('heading', { level: 1, name: '1.1.0' }).waitFor()
+  await page.getByText('Suspended', { exact: true }).waitFor()
+  await page.goto(console_.address('/endpoints/pump-1?tab=software'))
+  await page.getByRole('definition').filter({ hasText: /^1\.1\.0 Suspended$/ }).waitFor()
+})
+
 test('a default configuration is changed after its difference is shown; a change by another caller is not overwritten', async () => {
   const path = '/ecr/api/v1/app-versions/pumps-v1'
   await console_.api(`PUT ${path}`, { interval: 60, unit: 's' })

@@ -105,6 +105,7 @@ export async function findRoleRights(
 export interface KeyRow {
   tenantId: string
   id: string
+  name: string
   ownerType: 'user' | 'client'
   ownerId: string
   scopes: string[] | null
@@ -114,7 +115,7 @@ export interface KeyRow {
 }
 
 const selectKey = (sql: Sql) => sql`
-  select k.tenant_id, k.id, k.owner_type, k.owner_id, k.scopes, k.expires_at, k.last_used_at,
+  select k.tenant_id, k.id, k.name, k.owner_type, k.owner_id, k.scopes, k.expires_at, k.last_used_at,
     coalesce((select jsonb_agg(jsonb_build_array(g.resource, g.scopes)) from identity.grants g
       where g.tenant_id = k.tenant_id and g.subject_type = 'api-key' and g.subject_id = k.id), '[]') as grants
   from identity.api_keys k`

@@ -4,7 +4,7 @@
  */
 import { createBatcher } from '../batcher.ts'
 import type { Clock } from '../clock.ts'
-import type { Caller } from '../contract.ts'
+import { type Caller, nameOfCaller } from '../contract.ts'
 import { type CommitCompanion, withCompanion } from '../db/commit-companion.ts'
 import type { Db, Sql } from '../db.ts'
 import { newId } from '../ids.ts'
@@ -176,7 +176,7 @@ function createEntry({ now, insert, complete, later }: EntryDeps, newEntry: NewE
     operation,
     resource: storable(resource),
     status,
-    ...actorColumns({ ...caller.subject, name: caller.username, tenantId: caller.tenantId }, tenantId),
+    ...actorColumns({ ...caller.subject, name: nameOfCaller(caller), tenantId: caller.tenantId }, tenantId),
     address: storable(newEntry.address),
     correlationId: storable(newEntry.correlationId),
     fields,

@@ -1,5 +1,5 @@
 /** Declarations of bulk tasks; the kernel's README explains how they run. */
-import type { Caller } from '../contract.ts'
+import { type Caller, nameOfCaller } from '../contract.ts'
 import type { Sql } from '../db.ts'
 import { defineJob, type JobType } from '../jobs.ts'
 
@@ -9,7 +9,7 @@ export interface Task<D extends object = object> {
   taskId: string
   type: string
   tenantId: string
-  /** `name` is the user name at the time of creation. */
+  /** `name` is the user name, or the name of the API key, at the time of creation. */
   createdBy: { type: string; id: string; name?: string }
   data: D
   state: TaskState
@@ -21,11 +21,11 @@ export interface Task<D extends object = object> {
   finishedAt: Date | null
 }
 
-/** Returns the creator of a task with its user name. A client has no user name, only an id. */
-export const creatorOf = ({ subject, username }: Caller): Task['createdBy'] => ({
-  ...subject,
-  ...(username !== undefined && { name: username }),
-})
+/** Returns the creator of a task with its name. A client has no name, only an id. */
+export function creatorOf(caller: Caller): Task['createdBy'] {
+  const name = nameOfCaller(caller)
+  return { ...caller.subject, ...(name !== undefined && { name }) }
+}
 
 export interface Counts {
   /** The total, and also `pending`, is null for a walk whose length is not known. */

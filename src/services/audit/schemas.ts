@@ -28,7 +28,7 @@ export const auditFields = {
   ),
   actorType: text('Kind of the caller: `user`, `client`, `api-key` or `system`.'),
   actorId: text('Id of the caller. Omitted if the caller is unknown, as for a login with an unknown name.'),
-  actorName: text('User name of the caller at that time.'),
+  actorName: text('Name of the caller at that time: the user name, or the name of the API key.'),
   actorTenantId: text('Id of the tenant of the caller, where it is not the tenant of the record.'),
   address: text('IP address that the request came from. Omitted if a rule sent the request.'),
   correlationId: text(

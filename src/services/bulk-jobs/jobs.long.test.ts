@@ -209,6 +209,8 @@ suite('a job over endpoints', () => {
       update register.endpoints set connected = endpoint_id = ${ids[0]!}, connectivity_ts = '2020-05-01T00:00:00Z'
       where endpoint_id = any(${ids.slice(0, 2)}::text[])`
     await kit.db.sql`
+      update register.endpoints set created_date = '2019-05-01T00:00:00Z' where endpoint_id = any(${ids.slice(2, 4)}::text[])`
+    await kit.db.sql`
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
       select tenant_id, application_name, seq, false from register.endpoints where endpoint_id = any(${ids.slice(0, 2)}::text[])`
     const directory = async (filter: object) =>
@@ -222,8 +224,8 @@ suite('a job over endpoints', () => {
       [{ connection: 'connected' }, [0]],
       [{ connection: ['disconnected', 'never'] }, [1, 2, 3, 4]],
       [{ activeAfter: '2020-01-01T00:00:00Z' }, [0, 1]],
-      [{ activeBefore: 'now-1d' }, [0, 1, 2, 3, 4]],
-      [{ activeBefore: '2020-01-01T00:00:00Z' }, [2, 3, 4]],
+      [{ activeBefore: 'now-1d' }, [0, 1, 2, 3]],
+      [{ activeBefore: '2020-01-01T00:00:00Z' }, [2, 3]],
       [{ search: 'pump', connection: 'never', metadataFilter: { city: 'Kyiv' } }, [2]],
       [{ search: 'pump', endpointIds: [ids[1], ids[4]] }, [1]],
     ]

@@ -35,6 +35,21 @@ describe('dashboards', () => {
   }
   const pathOf = ({ dashboardId }: { dashboardId: string }) => `${root}/dashboards/${dashboardId}`
 
+  test('a dashboard that an API key creates names the key, not the owner of the key', async () => {
+    const caller = aTenantAdmin('acme')
+    const asKey = waypost.as({
+      ...caller,
+      subject: { type: 'api-key', id: 'key-1' },
+      username: 'ada',
+      keyName: 'deployment',
+    })
+    const created = await make({ name: 'By a key' }, asKey)
+    assert.deepEqual(created.owner, { type: 'api-key', id: 'key-1', name: 'deployment' })
+    const versions = await admin(`GET ${pathOf(created)}/versions`)
+    assert.equal(versions.body.content[0].author.name, 'deployment')
+    assert.equal((await admin(`DELETE ${pathOf(created)}`)).status, 204)
+  })
+
   test('dashboards are created, read, listed, changed and deleted', async () => {
     const ada = waypost.as({ ...aTenantAdmin('acme'), username: 'ada' })
     const created = await make({}, ada)

@@ -1,5 +1,5 @@
 import type { Identity } from '../../identity/contract.ts'
-import type { Caller, Ctx } from '../../kernel/contract.ts'
+import { type Caller, type Ctx, nameOfCaller } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../kernel/etag.ts'
 import { windowOf } from '../../kernel/paging.ts'
@@ -92,15 +92,15 @@ function requireVersion(dashboardId: string, version: number, found: VersionRow 
   return found
 }
 
-const authorOf = ({ subject, username }: Caller) => ({
-  authorType: subject.type,
-  authorId: subject.id,
-  authorName: username ?? null,
+const authorOf = (caller: Caller) => ({
+  authorType: caller.subject.type,
+  authorId: caller.subject.id,
+  authorName: nameOfCaller(caller) ?? null,
 })
 
 async function create({ db, now, newId, identity }: Deps, ctx: Ctx, input: DashboardInput) {
   checkDefinition(input.definition)
-  const { subject, username } = ctx.caller
+  const { subject } = ctx.caller
   const at = now()
   const contents: Contents = {
     name: input.name,
@@ -113,7 +113,7 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, input: Dashb
     ...contents,
     ownerType: subject.type,
     ownerId: subject.id,
-    ownerName: username ?? null,
+    ownerName: nameOfCaller(ctx.caller) ?? null,
     version: 1,
     createdDate: at,
     updatedDate: at,

@@ -5,6 +5,7 @@ import { useLive } from '../../api/live.ts'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
+import { useSubjectNames } from '../../api/subject-names.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
@@ -123,34 +124,37 @@ interface LifecycleEvent {
   userId?: string
 }
 
-const History = ({ events }: { events: LifecycleEvent[] }) => (
-  <div className="scroll-x">
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th>{texts.historyColumns.time}</th>
-          <th>{texts.historyColumns.event}</th>
-          <th>{texts.historyColumns.by}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {events.map(({ id, eventType, createdAt, userId }) => (
-          <tr key={id}>
-            <td>
-              <Time value={createdAt} style="full" />
-            </td>
-            <td>
-              <Text value={texts.events[eventType] ?? eventType} />
-            </td>
-            <td>
-              <Text value={userId} max={40} />
-            </td>
+function History({ events }: { events: LifecycleEvent[] }) {
+  const names = useSubjectNames()
+  return (
+    <div className="scroll-x">
+      <table className="plain-table">
+        <thead>
+          <tr>
+            <th>{texts.historyColumns.time}</th>
+            <th>{texts.historyColumns.event}</th>
+            <th>{texts.historyColumns.by}</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+        </thead>
+        <tbody>
+          {events.map(({ id, eventType, createdAt, userId }) => (
+            <tr key={id}>
+              <td>
+                <Time value={createdAt} style="full" />
+              </td>
+              <td>
+                <Text value={texts.events[eventType] ?? eventType} />
+              </td>
+              <td>
+                <Text value={names.get(userId ?? '') ?? userId} max={40} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
 
 function Acknowledge({ alert: { id, acknowledgement } }: { alert: Alert }) {
   const change = useChange('alerts.acknowledgement.update')

@@ -1,4 +1,6 @@
 /** Software of an endpoint: the running version, the offered version, and every attempt with its result. */
+import { useMay } from '../../api/me.ts'
+import { useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
@@ -9,11 +11,25 @@ import type { TabProps } from './tab.ts'
 import { tabTexts as texts } from './tab-texts.ts'
 import { useSoftware } from './use-software.ts'
 
+const refreshMs = 5_000
 const tones: Record<keyof typeof texts.softwareStates, Tone> = {
   current: 'good',
   waiting: 'info',
   offered: 'info',
   failed: 'bad',
+}
+
+/** The offered version. After the offer, somebody can have suspended it; the endpoint then gets no further offer of it. */
+function Offered({ appName, version }: { appName: string; version: string | undefined }) {
+  const may = useMay()
+  const enabled = version !== undefined && may('application:software:read', `application-${appName}`)
+  const { data } = useGet('software.get', { appName, softwareVersion: version ?? '' }, { enabled, refreshMs })
+  return (
+    <>
+      <Text value={version} mono />{' '}
+      {data?.rolloutStrategy === 'suspended' && <Badge tone="warn">{texts.suspended}</Badge>}
+    </>
+  )
 }
 
 export default function SoftwareTab({ endpoint: { endpointId, appName } }: TabProps) {
@@ -45,7 +61,7 @@ export default function SoftwareTab({ endpoint: { endpointId, appName } }: TabPr
             ],
             [texts.current, <Text key="current" value={data.currentVersion} mono />],
             [texts.target, <Text key="target" value={data.targetVersion} mono />],
-            [texts.offered, <Text key="offered" value={data.offeredVersion} mono />],
+            [texts.offered, <Offered key="offered" appName={appName} version={data.offeredVersion} />],
             [texts.lastReport, <Text key="report" value={report} />],
             [texts.changed, <Time key="changed" value={data.updatedDate} />],
           ]}

@@ -63,6 +63,7 @@ export const tabTexts = {
   current: 'Runs',
   target: 'Target',
   softwareState: 'State',
+  suspended: 'Suspended',
   softwareStates: { current: 'Up to date', waiting: 'Waiting', offered: 'Offered', failed: 'Failed' },
   lastReport: 'Last report',
   attempts: 'Attempts',

@@ -3,7 +3,7 @@ import { Link } from '../../parts/link.tsx'
 import { Text } from '../../parts/text.tsx'
 import { texts } from './texts.ts'
 
-/** The creator of a job: the name of a user, with a link to the user; for OAuth clients and API keys, only the kind is shown. */
+/** The creator of a job: the name of a user, with a link to the user; or an OAuth client or API key, with its kind. */
 export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>['owner'] }) {
   if (type === 'system') return texts.system
   if (type === 'user' && name !== undefined)
@@ -14,7 +14,7 @@ export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>
     )
   return (
     <>
-      <span className="quiet">{name === undefined ? (texts.owners[type] ?? type) : texts.keyOf}</span>{' '}
+      <span className="quiet">{texts.owners[type] ?? type}</span>{' '}
       <Text value={name ?? id} max={60} />
     </>
   )

@@ -47,7 +47,6 @@ export const texts = {
     pending: 'Not done',
   },
   owners: { client: 'Client', 'api-key': 'API key', user: 'User' } as Record<string, string>,
-  keyOf: 'API key of',
   system: 'The platform',
   unknown: 'not known yet',
   details: 'Details',

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
+import { useSubjectNames } from '../../api/subject-names.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
@@ -74,12 +75,7 @@ export function Grants({ address }: { address: RolesAddress }) {
     ...(subject !== '' && { subjectType: subject as SubjectType }),
     ...(resource !== '' && { resource }),
   })
-  const users = useList('users.list', { limit: 0 }, { enabled: may('identity:user:read') })
-  const keys = useList('apiKeys.list', { limit: 0 }, { enabled: may('identity:api-key:read') })
-  const names = new Map([
-    ...users.items.map(({ id, username }) => [id, username] as const),
-    ...keys.items.map(({ id, name }) => [id, name] as const),
-  ])
+  const names = useSubjectNames()
   const close = () => setOpen(undefined)
   const create = may('identity:grant:create') && (
     <span data-create="">

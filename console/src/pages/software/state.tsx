@@ -3,7 +3,7 @@ import { texts } from './texts.ts'
 
 const tones: Record<keyof typeof texts.rolloutStates, Tone> = { active: 'good', paused: 'warn', halted: 'bad' }
 
-/** Shows the state of a rollout. A suspended version is offered to no endpoint, so it has no rollout. */
+/** Shows the state of a rollout. A suspended version is offered to no endpoint, whatever the state of its rollout is. */
 export const RolloutState = ({
   state,
   strategy,
@@ -12,7 +12,7 @@ export const RolloutState = ({
   strategy: keyof typeof texts.strategies
 }) =>
   strategy === 'suspended' ? (
-    <Badge tone="quiet">{texts.notStarted}</Badge>
+    <Badge tone="warn">{texts.suspended}</Badge>
   ) : (
     <Badge tone={tones[state]}>{texts.rolloutStates[state]}</Badge>
   )

@@ -49,6 +49,8 @@ await register.setConnectivity([
   { endpointId: 'pump-1', connected: true, at: at(5), number: 1 },
   { endpointId: 'pump-2', connected: false, at: at(3), number: 2 },
 ])
+// b-meter was registered before the others, and neither it nor pump-3 was ever active.
+await waypost.kit.db.sql`update register.endpoints set created_date = ${at(2)} where endpoint_id = 'b-meter'`
 await update()
 register.noteActivity('valve-7', at(4))
 register.noteActivity('pump-2', at(1))
@@ -145,7 +147,10 @@ suite('the directory', () => {
       [{ connection: 'disconnected,connected' }, ['pump-1', 'pump-2']],
       [{ connection: 'never' }, ['pump-3', 'valve-7', 'b-meter']],
       [{ activeAfter: at(4).toISOString() }, ['pump-1', 'valve-7']],
-      [{ activeBefore: at(4).toISOString() }, ['pump-2', 'pump-3', 'b-meter']],
+      // pump-3 was registered after this time, so it was not silent before it.
+      [{ activeBefore: at(4).toISOString() }, ['pump-2', 'b-meter']],
+      [{ activeBefore: at(2).toISOString() }, []],
+      [{ activeBefore: '2100-01-01T00:00:00Z' }, ['pump-1', 'pump-2', 'pump-3', 'valve-7', 'b-meter']],
       [{ activeAfter: at(3).toISOString(), activeBefore: at(5).toISOString() }, ['pump-2', 'valve-7']],
       [{ activeAfter: 'now-1h' }, []],
       [{ metadataFilter: { model: 'X2' } }, ['pump-3', 'b-meter']],

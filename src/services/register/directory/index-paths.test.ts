@@ -24,6 +24,8 @@ interface Known {
   name: string | undefined
   connected: boolean
   at: Date | undefined
+  /** True if the endpoint was registered before 2026. */
+  isOld: boolean
 }
 const known: Known[] = []
 for (let n = 0; n < 30; n++) {
@@ -34,8 +36,10 @@ for (let n = 0; n < 30; n++) {
   const at = random() < 0.7 ? new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(random() * 30))) : undefined
   const connected = at !== undefined && random() < 0.3
   if (at) await waypost.ask(Register).setConnectivity([{ endpointId, connected, at, number: 1 }])
-  known.push({ endpointId, app, name, connected, at })
+  known.push({ endpointId, app, name, connected, at, isOld: n % 2 === 0 })
 }
+const oldIds = known.filter(({ isOld }) => isOld).map(({ endpointId }) => endpointId)
+await db.sql`update register.endpoints set created_date = '2025-06-01' where endpoint_id = any(${oldIds}::text[])`
 const updateTask = waypost.built.get('register')!.periodic!.find(({ name }) => name === 'register.update-directory')!
 await updateTask.run(db.sql as never)
 
@@ -102,7 +106,7 @@ suite('lists of the directory', () => {
     ],
     [
       { activeBefore: new Date(Date.UTC(2026, 0, 1, 0, 0, 15)) },
-      ({ at }) => at === undefined || at.getTime() < Date.UTC(2026, 0, 1, 0, 0, 15),
+      ({ at, isOld }) => (at === undefined ? isOld : at.getTime() < Date.UTC(2026, 0, 1, 0, 0, 15)),
     ],
     [{ metadata: [{ key: { path: ['name'] }, operator: 'IN', values: ['pump 1'] }] }, ({ name }) => name === 'pump 1'],
   ]

@@ -31,7 +31,8 @@ export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions,
   if (connectionStates)
     parts.push(sql`${connectionSql(sql)} = any(${connectionStates.map(numberOfConnection)}::integer[])`)
   if (activeAfter) parts.push(sql`a.at >= ${activeAfter}`)
-  if (activeBefore) parts.push(sql`(a.at < ${activeBefore} or a.at is null)`)
+  // An endpoint that was never active counts from its registration; otherwise every new endpoint would be silent for days.
+  if (activeBefore) parts.push(sql`coalesce(a.at, e.created_date) < ${activeBefore}`)
   for (const word of words) parts.push(sql`strpos(d.text, ${word}) > 0`)
   for (const { filterId } of conditions.filters) parts.push(filters.contains(sql, tenantId, filterId, sql`e.seq`))
   return parts.reduce<Fragment>((before, part) => sql`${before} and ${part}`, sql``)

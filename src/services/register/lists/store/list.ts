@@ -149,7 +149,12 @@ function directorySql(
     ${words.length > 0 ? sql`and exists (${row(sql`register.documents`)} ${has})` : sql``}
     ${states ? sql`and ${connectionSql(sql)} = any(${states.map(numberOfConnection)}::integer[])` : sql``}
     ${activeAfter ? sql`and exists (${activity} and r.at >= ${activeAfter})` : sql``}
-    ${activeBefore ? sql`and not exists (${activity} and r.at >= ${activeBefore})` : sql``}`
+    ${
+      activeBefore
+        ? sql`and not exists (${activity} and r.at >= ${activeBefore})
+          and (e.created_date < ${activeBefore} or exists (${activity}))`
+        : sql``
+    }`
 }
 
 /** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the stored counts. */

@@ -1,5 +1,5 @@
 /** Creates, reads, changes and deletes rules, with their versions. */
-import type { Ctx } from '../../../../kernel/contract.ts'
+import { type Ctx, nameOfCaller } from '../../../../kernel/contract.ts'
 import { checkIfMatch } from '../../../../kernel/etag.ts'
 import { windowOfPage } from '../../../../kernel/paging.ts'
 import { NoRule, NoRuleVersion } from '../../errors.ts'
@@ -84,7 +84,7 @@ const columnsOf = ({ name, description, expression, state = 'ENABLED', uiMetadat
 })
 
 export const writerOf = ({ caller: { subject } }: Ctx) => ({ writerType: subject.type, writerId: subject.id })
-export const nameOf = ({ caller }: Ctx) => caller.username ?? caller.subject.id
+export const nameOf = ({ caller }: Ctx) => nameOfCaller(caller) ?? caller.subject.id
 
 async function create(deps: Deps, ctx: Ctx, fields: RuleFields): Promise<string> {
   const { kit } = deps
