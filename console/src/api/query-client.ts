@@ -1,5 +1,8 @@
 /** The cache of the data that pages have read. */
-import { type InfiniteData, QueryCache, QueryClient } from '@tanstack/react-query'
+import { type InfiniteData, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
+
+// By default, the library waits for a timer before it renders an answer, so that the answer is shown a task later.
+notifyManager.setScheduler(queueMicrotask)
 
 /**
  * A list with more pages than this is not kept in memory after the user has left it, and is not read again as a whole when it is opened.

@@ -55,6 +55,10 @@ const renewAgainMs = 5_000
 interface Keeper {
   current(): Tokens | undefined
   keep(fresh: Tokens): Tokens
+  /** The first half of `keep`: the tokens are used from now on. */
+  hold(fresh: Tokens): void
+  /** The second half of `keep`: reports that there are new tokens. */
+  announce(fresh: Tokens): unknown
   /** Renews the tokens once for all callers, with the refresh token or through the session at the provider. */
   renew(): Promise<Tokens>
   /** Renews the tokens, and tries again until the platform responds. Meanwhile the requests of the page report the problem. */
@@ -70,11 +74,15 @@ function createKeeper(
   let renewal: Promise<Tokens> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  function keep(fresh: Tokens): Tokens {
+  function hold(fresh: Tokens) {
     tokens = fresh
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
     timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
+  }
+
+  function keep(fresh: Tokens): Tokens {
+    hold(fresh)
     on.kept(fresh)
     return fresh
   }
@@ -119,11 +127,25 @@ function createKeeper(
     clearTimeout(timer)
   }
 
-  return { current: () => tokens, keep, renew, renewInBackground, forget }
+  return { current: () => tokens, hold, announce: on.kept, keep, renew, renewInBackground, forget }
 }
 
 /** Returns whether new tokens sign the session in. They do not if the session is already signed in or the user is signing out. */
 const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
+
+/** Returns whether the sign-in has ended without tokens, if it has ended. */
+const isWithoutTokens = ({ kind }: SessionState) => ['starting', 'failed', 'no-tenant', 'no-cookies'].includes(kind)
+
+/** Waits until the browser has run everything that is ready. Timers would wait for a second in a hidden tab. */
+const nextTask = () =>
+  new Promise<void>((resolve) => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(undefined)
+  })
 
 export function createSession(tenant: string): Session {
   const listeners = new Set<() => void>()
@@ -131,6 +153,8 @@ export function createSession(tenant: string): Session {
   let state: SessionState = { kind: 'starting' }
   let secondsAhead = 0
   let user: string | undefined
+  /** Resolves when the present sign-in has ended, with or without tokens. */
+  let starting: Promise<void> | undefined
   const connect = retried(async () => {
     const provider = await openProvider(tenant)
     secondsAhead = provider.secondsAhead
@@ -153,17 +177,27 @@ export function createSession(tenant: string): Session {
 
   async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
     setState({ kind: 'starting' })
+    let end = () => {}
+    starting = new Promise((resolve) => {
+      end = resolve
+    })
     try {
       const connected = await connect()
       const fresh = await connected.signInSilently()
       if (fresh) {
-        tokens.keep(fresh)
+        tokens.hold(fresh)
+        // Requests that wait for the token are sent before the page is rendered.
+        end()
+        await nextTask()
+        tokens.announce(fresh)
         if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
       } else if (silent) setState({ kind: 'signed-out' })
       else if (returned) setState({ kind: 'no-cookies' })
       else await goToSignIn(connected)
     } catch (error) {
       setState(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
+    } finally {
+      end()
     }
   }
 
@@ -195,9 +229,11 @@ export function createSession(tenant: string): Session {
     start,
     secondsAhead: () => secondsAhead,
     async token(rejected) {
+      await starting
       if (state.kind === 'signed-out' || state.kind === 'signing-out') throw new SessionEndedError('You are signed out')
       if (state.kind === 'expired') throw new SessionEndedError('Your session has ended')
       const known = tokens.current()
+      if (!known && isWithoutTokens(state)) throw new SessionEndedError('You are not signed in')
       const isGood = known && known.accessToken !== rejected && known.expiresAt > Date.now() + 5000
       return (isGood ? known : await tokens.renew()).accessToken
     },

@@ -1,24 +1,22 @@
 /** Decides what is shown after a page load: the choice of a tenant, the sign-in, or the console of a tenant. */
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense } from 'react'
 import { consolePath, tenantOf } from '../api/platform.ts'
 import { ToastProvider } from '../parts/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
+import type { OpenedSession, Start } from './open-session.ts'
 import { SessionGate } from './session-gate.tsx'
 import { recentTenants } from './tenants.ts'
 import { texts } from './texts.ts'
 
 const TenantChoice = lazy(() => import('./tenant-choice.tsx'))
 
-interface Start {
-  tenant: string | undefined
-  /** True if the browser comes from the sign-in page. */
-  returned: boolean
-  /** True if the tab was opened to sign in; it closes afterwards. */
-  closes: boolean
+/** Reads the address once, and removes the response of the sign-in page from it. Returns undefined if the address has no tenant. */
+export function readStart(): Start | undefined {
+  const start = startOf()
+  return start.tenant === undefined ? undefined : { ...start, tenant: start.tenant }
 }
 
-/** Reads the address once, and removes the response of the sign-in page from it. */
-function readStart(): Start {
+function startOf(): Omit<Start, 'tenant'> & { tenant: string | undefined } {
   const { pathname, search } = location
   if (pathname !== `${consolePath}/@/signed-in`)
     return { tenant: tenantAt(pathname, search), returned: false, closes: false }
@@ -43,17 +41,17 @@ function tenantAt(pathname: string, search: string): string | undefined {
   return first
 }
 
-export function App() {
-  const [{ tenant, returned, closes }] = useState(readStart)
+/** `opened` is undefined if the address has no tenant. */
+export function App({ opened }: { opened: OpenedSession | undefined }) {
   return (
     <ErrorBoundary title={texts.product}>
       <ToastProvider>
-        {tenant === undefined ? (
+        {opened ? (
+          <SessionGate opened={opened} />
+        ) : (
           <Suspense>
             <TenantChoice />
           </Suspense>
-        ) : (
-          <SessionGate tenant={tenant} returned={returned} closes={closes} />
         )}
       </ToastProvider>
     </ErrorBoundary>

@@ -2,10 +2,15 @@
 import { createRoot } from 'react-dom/client'
 import { moveToPublicAddress } from '../api/platform.ts'
 import { guardNavigation } from '../parts/unsaved.ts'
-import { App } from './app.tsx'
+import { App, readStart } from './app.tsx'
+import { openSession } from './open-session.ts'
 import { applyTheme, followSystem, readTheme } from './theme.ts'
 
 applyTheme(readTheme())
 followSystem()
 guardNavigation()
-if (!moveToPublicAddress()) createRoot(document.getElementById('app')!).render(<App />)
+if (!moveToPublicAddress()) {
+  const start = readStart()
+  const opened = start && openSession(start)
+  createRoot(document.getElementById('app')!).render(<App opened={opened} />)
+}

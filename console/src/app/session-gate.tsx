@@ -1,16 +1,15 @@
 /** Shows the console when there is a session, and otherwise explains why there is none. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react'
-import { ClientContext, clientOf } from '../api/client.ts'
+import { Suspense, useEffect, useRef, useSyncExternalStore } from 'react'
+import { ClientContext } from '../api/client.ts'
 import { consolePath } from '../api/platform.ts'
 import { isTemporary, problemOf } from '../api/problems.ts'
-import { createQueryClient } from '../api/query-client.ts'
-import { createSession, type Session, type SessionState } from '../api/session.ts'
+import type { Session, SessionState } from '../api/session.ts'
 import { Button } from '../parts/button.tsx'
 import { lazyFile } from '../parts/lazy-file.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { useHasUnsaved } from '../parts/unsaved.ts'
-import { preloadPage } from './page-view.tsx'
+import type { OpenedSession } from './open-session.ts'
 import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
 import { StandAlone } from './stand-alone.tsx'
@@ -19,30 +18,21 @@ import { texts } from './texts.ts'
 
 const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
-/** The path of a page below `/console/<tenant>`. */
-const pathInTenant = (pathname: string) => `/${pathname.slice(consolePath.length).split('/').slice(2).join('/')}`
-
-export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
-  const context = useMemo(() => {
-    const session = createSession(tenant)
-    return { session, client: clientOf(session) }
-  }, [tenant])
+/**
+ * If the sign-in probably needs no form, the frame is rendered during the first sign-in, and hidden until it has ended. The requests of the
+ * frame wait for the sign-in (`session.token`), and are then sent at once.
+ */
+export function SessionGate({ opened }: { opened: OpenedSession }) {
+  const { context, tenant, closes, isExpected } = opened
   const { session } = context
   const state = useSyncExternalStore(session.subscribe, session.state)
   const user = useSyncExternalStore(session.subscribe, session.user)
-  // A new user gets a new cache, so that the page shows no data or input of the previous user.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
-  const queries = useMemo(createQueryClient, [user])
+  const { queries, key } = opened.cacheOf(user)
   const hasUnsaved = useHasUnsaved()
+  const isFirst = useRef(true)
+  if (state.kind !== 'starting') isFirst.current = false
+  const isPrepared = isExpected && isFirst.current
   const isSignedOut = state.kind === 'signed-out'
-  // These are layout effects, which run before the browser paints, so that loading and sign-in begin a frame earlier.
-  useLayoutEffect(() => {
-    if (!closes) preloadPage(pathInTenant(location.pathname))
-  }, [closes])
-  useLayoutEffect(() => {
-    void session.start({ returned })
-    return () => session.close()
-  }, [session, returned])
   useEffect(() => {
     if (state.kind === 'signed-in') rememberTenant(tenant)
     if (state.kind === 'signed-in' && closes) window.close()
@@ -50,18 +40,21 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   }, [state, tenant, closes, queries, isSignedOut, hasUnsaved])
 
   if (state.kind === 'signed-in' && closes) return <StandAlone title={texts.closeTab} />
-  if (state.kind !== 'signed-in' && state.kind !== 'expired' && !(isSignedOut && hasUnsaved))
-    return <NoSession state={state} session={session} />
+  const isOpen = state.kind === 'signed-in' || state.kind === 'expired' || (isSignedOut && hasUnsaved)
+  if (!isOpen && !isPrepared) return <NoSession state={state as WithoutSession} session={session} />
   return (
-    <ClientContext value={context}>
-      <QueryClientProvider client={queries} key={user}>
-        <StoredPreferences />
-        <Shell isHidden={isSignedOut} />
-        <Suspense>
-          {state.kind !== 'signed-in' && <ExpiredDialog session={session} isSignedOut={isSignedOut} />}
-        </Suspense>
-      </QueryClientProvider>
-    </ClientContext>
+    <>
+      {isPrepared && <NoSession state={state as WithoutSession} session={session} />}
+      <ClientContext value={context}>
+        <QueryClientProvider client={queries} key={key}>
+          <StoredPreferences />
+          <Shell isHidden={isSignedOut || isPrepared} waitsForMe={isExpected} />
+          <Suspense>
+            {isOpen && state.kind !== 'signed-in' && <ExpiredDialog session={session} isSignedOut={isSignedOut} />}
+          </Suspense>
+        </QueryClientProvider>
+      </ClientContext>
+    </>
   )
 }
 

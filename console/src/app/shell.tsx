@@ -7,6 +7,7 @@ import { commandTexts } from '../api/commands.ts'
 import { usePermissionChanges } from '../api/live.ts'
 import { useMe } from '../api/me.ts'
 import { consolePath } from '../api/platform.ts'
+import type { PageEntry } from '../pages/registry.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { isMissingFile, lazyFile } from '../parts/lazy-file.tsx'
 import { ServicesContext } from '../parts/services.tsx'
@@ -27,22 +28,35 @@ const Shortcuts = lazyFile(() => import('./shortcuts.tsx'))
 const loadPalette = () => import('./palette.tsx')
 const Palette = lazyFile(loadPalette)
 
-/** The frame of the console. If `isHidden` is true, the page keeps its input, but nothing of it is shown. */
-export function Shell({ isHidden }: { isHidden: boolean }) {
+interface Props {
+  /** If it is true, the page keeps its input, but nothing of it is shown. */
+  isHidden: boolean
+  /** If it is true, nothing is shown until the permissions of the caller are known, because the navigation is rendered before. */
+  waitsForMe: boolean
+}
+
+/** The frame of the console. */
+export function Shell({ isHidden, waitsForMe }: Props) {
   const { session } = useSession()
   const base = `${consolePath}/${encodeURIComponent(session.tenant)}`
-  const me = useMe().data
+  const { data: me, problem } = useMe()
+  const isWaiting = waitsForMe && !me && !problem
   const services = useMemo(() => {
+    // Every link of a table asks, so the answer for a page is computed once.
+    const known = new Map<PageEntry, boolean>()
     const mayOpenPath = (path: string) => {
-      const found = findPage(path.split(/[?#]/)[0]!)
-      return !me || !found || mayOpen(me, session.tenant, found.page)
+      const page = me && findPage(path.split(/[?#]/)[0]!)?.page
+      if (!page) return true
+      const isPermitted = known.get(page) ?? mayOpen(me, session.tenant, page)
+      known.set(page, isPermitted)
+      return isPermitted
     }
     return { commandTexts, mayOpen: mayOpenPath }
   }, [me, session.tenant])
   return (
     <Router base={base}>
       <ServicesContext value={services}>
-        <Frame isHidden={isHidden} />
+        <Frame isHidden={isHidden || isWaiting} showsAllPages={isWaiting} />
       </ServicesContext>
     </Router>
   )
@@ -64,7 +78,7 @@ function preloadPalette() {
   })
 }
 
-function Frame({ isHidden }: { isHidden: boolean }) {
+function Frame({ isHidden, showsAllPages }: { isHidden: boolean; showsAllPages: boolean }) {
   const isLeaving = usePendingLeave() !== undefined
   usePresentPermissions()
   const [isNavigationOpen, setNavigationOpen] = useState(false)
@@ -81,7 +95,7 @@ function Frame({ isHidden }: { isHidden: boolean }) {
       </a>
       <aside className="sidebar">
         <Brand />
-        <Navigation />
+        <Navigation showsAll={showsAllPages} />
       </aside>
       <div className="stage">
         <header className="topbar">

@@ -27,10 +27,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
 
-  // A page of the list can be empty although further pages follow.
-  if (list.isLoading || (items.length === 0 && hasMore)) return <Loading label={texts.loading} lines={8} />
-  if (list.problem && items.length === 0) return <ErrorNote problem={list.problem} onRetry={list.reload} />
-  if (items.length === 0) return props.empty
+  // A page of the list can be empty although further pages follow. The head is rendered meanwhile, so that only rows are left to render.
+  const isLoading = list.isLoading || (items.length === 0 && hasMore)
+  if (!isLoading && list.problem && items.length === 0)
+    return <ErrorNote problem={list.problem} onRetry={list.reload} />
+  if (!isLoading && items.length === 0) return props.empty
 
   const ids = items.map(rowId)
   const columnCount = columns.length + (onSelect ? 1 : 0)
@@ -67,7 +68,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         />
       )}
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
-      <div ref={scroller} {...frameOf(list.isOld, rows.getTotalSize())}>
+      <div ref={scroller} {...frameOf(list.isOld, isLoading ? loadingHeight : rows.getTotalSize())}>
         <div
           role="grid"
           className="table"
@@ -75,7 +76,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
           aria-rowcount={(list.total ?? items.length) + 1}
           aria-colcount={columnCount}
           aria-multiselectable={onSelect ? true : undefined}
-          aria-busy={list.isOld}
+          aria-busy={list.isOld || isLoading}
           style={{ ['--columns' as string]: template }}
           onFocus={({ target }) => {
             const cell = cellOf(target)
@@ -84,29 +85,38 @@ export function DataTable<T>(props: DataTableProps<T>) {
           onKeyDown={(event) => handleKey(event, props, { active, moveTo, select }, columnCount)}
         >
           <HeadRow {...props} selection={selection} active={activeIn(-1)} ids={ids} />
-          <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
-            {visible.map(({ index, key, start }) => (
-              <TableRow
-                key={key}
-                columns={columns}
-                name={(props.rowName ?? rowId)(items[index]!)}
-                isOn={onSelect && isSelected(selection, ids[index]!)}
-                handlers={handlers}
-                active={activeIn(index)}
-                row={items[index]!}
-                isReduced={list.isReduced?.(index) ?? false}
-                index={index}
-                start={start}
-                measure={rows.measureElement}
-              />
-            ))}
-          </div>
+          {!isLoading && (
+            <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
+              {visible.map(({ index, key, start }) => (
+                <TableRow
+                  key={key}
+                  columns={columns}
+                  name={(props.rowName ?? rowId)(items[index]!)}
+                  isOn={onSelect && isSelected(selection, ids[index]!)}
+                  handlers={handlers}
+                  active={activeIn(index)}
+                  row={items[index]!}
+                  isReduced={list.isReduced?.(index) ?? false}
+                  index={index}
+                  start={start}
+                  measure={rows.measureElement}
+                />
+              ))}
+            </div>
+          )}
         </div>
+        {isLoading && (
+          <div className="table-loading">
+            <Loading label={texts.loading} lines={8} />
+          </div>
+        )}
       </div>
-      <p className="table-foot" role="status">
-        {texts.rows(items.length, list.total)}
-        {isLoadingMore && ` · ${texts.loadingMore}`}
-      </p>
+      {!isLoading && (
+        <p className="table-foot" role="status">
+          {texts.rows(items.length, list.total)}
+          {isLoadingMore && ` · ${texts.loadingMore}`}
+        </p>
+      )}
     </div>
   )
 }
@@ -159,6 +169,9 @@ function focusCell(scroller: HTMLElement | null, { row, column }: { row: number;
     ;(control ?? cell).focus({ preventScroll: true })
   })
 }
+
+/** Height of the grey lines that are shown while the first rows are read. */
+const loadingHeight = 360
 
 const pageRows = 12
 

@@ -1,5 +1,5 @@
 /** The list of endpoints, for any number of endpoints: search, sort, conditions with counts, selection, and jobs over many endpoints. */
-import { memo, startTransition, useEffect, useRef, useState } from 'react'
+import { memo, startTransition, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -126,7 +126,11 @@ export default function EndpointsPage() {
   const [bulk, setBulk] = useState<BulkKind>()
   const may = useMay()
   const conditions = conditionsOf(values)
-  const args = { ...conditions, ...sortOf(sort), include: ['metadata'], limit: pageSize }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: this object stays the same while the address does not change
+  const args = useMemo(
+    () => ({ ...conditions, ...sortOf(sort), include: ['metadata'], limit: pageSize }),
+    [address.values],
+  )
   const loaded = useRef(0)
   const list = useList('endpoints.directory.list', args, {
     ...(loaded.current <= refreshedMax && { refreshMs }),
@@ -154,25 +158,7 @@ export default function EndpointsPage() {
   const table = { ...list, total: counts.total, isLoading: list.isLoading || isSearching }
   return (
     <>
-      <PageHeader
-        title={texts.title}
-        lead={texts.lead}
-        actions={
-          <>
-            <AsCommand operation="endpoints.directory.list" args={args} />
-            <LinkButton to="/map" icon="map">
-              {texts.map}
-            </LinkButton>
-            {may('application:endpoint:create') && (
-              <span data-create="">
-                <LinkButton to="/endpoints/new" look="primary" icon="plus">
-                  {texts.create}
-                </LinkButton>
-              </span>
-            )}
-          </>
-        }
-      />
+      <Header args={args} mayCreate={may('application:endpoint:create')} />
       <Filters address={{ ...address, set: change }} counts={counts} view={address.values} isWhole={showsFilters} />
       <DataTable
         label={texts.title}
@@ -199,6 +185,34 @@ export default function EndpointsPage() {
     </>
   )
 }
+
+interface HeaderProps {
+  args: object
+  mayCreate: boolean
+}
+
+/** The header. It is not rendered again when rows arrive. */
+const Header = memo(({ args, mayCreate }: HeaderProps) => (
+  <PageHeader
+    title={texts.title}
+    lead={texts.lead}
+    actions={
+      <>
+        <AsCommand operation="endpoints.directory.list" args={{ ...args }} />
+        <LinkButton to="/map" icon="map">
+          {texts.map}
+        </LinkButton>
+        {mayCreate && (
+          <span data-create="">
+            <LinkButton to="/endpoints/new" look="primary" icon="plus">
+              {texts.create}
+            </LinkButton>
+          </span>
+        )}
+      </>
+    }
+  />
+))
 
 interface FiltersProps {
   address: Address

@@ -14,8 +14,7 @@ export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>
     )
   return (
     <>
-      <span className="quiet">{texts.owners[type] ?? type}</span>{' '}
-      <Text value={name ?? id} max={60} />
+      <span className="quiet">{texts.owners[type] ?? type}</span> <Text value={name ?? id} max={60} />
     </>
   )
 }
