@@ -33,13 +33,20 @@ export const insertRecordsOfCreated = (sql: Sql, numbered: NumberedRecord[], mad
     sql,
     numbered.map(({ record }) => record),
   )}
-  join ${placesOf(sql, numbered)} as n(place, number) on n.number = r.number
-  join ${made} as made on made.place = n.place
+  ${joinPlaces(sql, numbered)}
+  join ${made} as made on made.place = ${isComplete(numbered) ? sql`r.number` : sql`n.place`}
   where made.new_id is not null`
 
 const columns = (sql: Sql) => sql`
   id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address, correlation_id,
   fields, count`
+
+/** Returns whether all requests have a record, so that a record has the number of its request. */
+const isComplete = (numbered: NumberedRecord[]) =>
+  numbered.length > 1 && numbered.every(({ place }, index) => place === index + 1)
+
+const joinPlaces = (sql: Sql, numbered: NumberedRecord[]): Fragment =>
+  isComplete(numbered) ? sql`` : sql`join ${placesOf(sql, numbered)} as n(place, number) on n.number = r.number`
 
 const placesOf = (sql: Sql, numbered: NumberedRecord[]): Fragment =>
   numbered.length === 1

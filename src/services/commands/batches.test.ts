@@ -150,7 +150,7 @@ suite('a batch', () => {
         ends_at, kept)
       select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
       from commands.commands, generate_series(2, 1000) n where endpoint_id = ${endpointId!}`
-    await sql`update commands.endpoints set last_id = 1000 where endpoint_id = ${endpointId!}`
+    await sql`update commands.endpoints set last_id = 1000, outstanding_at_most = null where endpoint_id = ${endpointId!}`
     const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds: ids })
     const { expired } = await waitUntilCreated(taskId, app, 1)
     assert.deepEqual(expired, [{ endpointId, commandId: 1001 }])

@@ -223,8 +223,9 @@ suite('an invocation', () => {
         ends_at, kept)
       select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
       from commands.commands, generate_series(2, 999) n where endpoint_id = ${testEndpoint.endpointId}`
-    // The commands were inserted without the service, which would have counted their ids.
-    await sql`update commands.endpoints set last_id = 999 where endpoint_id = ${testEndpoint.endpointId}`
+    // The commands were inserted without the service, which would have counted them and their ids.
+    await sql`
+      update commands.endpoints set last_id = 999, outstanding_at_most = null where endpoint_id = ${testEndpoint.endpointId}`
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)),
     )
@@ -239,6 +240,50 @@ suite('an invocation', () => {
     // 2147483647 is the greatest id that a command can have.
     await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${testEndpoint.endpointId}`
     assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
+  })
+
+  test('simultaneous invocations of several endpoints are in order for each endpoint, and only a full endpoint gets 429', async () => {
+    const [full, counted, once, often] = [
+      await aConnectedTestEndpoint(),
+      await aConnectedTestEndpoint(),
+      await aConnectedTestEndpoint(),
+      await aConnectedTestEndpoint(),
+    ]
+    const all = [full, counted, once, often]
+    for (const testEndpoint of all) assert.equal(await invoke(testEndpoint), 1)
+    await sql`
+      insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
+        ends_at, kept)
+      select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
+      from commands.commands, generate_series(2, 1000) n where endpoint_id = ${full.endpointId}`
+    // As if a thousand commands had been stored since the last count. The device of `counted` has sent the results.
+    await sql`
+      update commands.endpoints set last_id = 1000, outstanding_at_most = 1000
+      where endpoint_id = any(${[full.endpointId, counted.endpointId]}::text[])`
+    const post = ({ path }: TestEndpoint, n: number) => admin(`POST ${path}/reboot?awaitTimeout=0`, { n })
+    // The first invocation is stored alone. The others arrive meanwhile and form a group.
+    const answers = await Promise.all([
+      post(once, 0),
+      ...[...all, often, full, often, counted].map((testEndpoint, n) => post(testEndpoint, n)),
+    ])
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 429, 202, 202, 202, 202, 429, 202, 202],
+    )
+    const stored = async ({ endpointId }: TestEndpoint) =>
+      await sql`
+        select command_id, payload::json -> 'n' as n from commands.commands
+        where endpoint_id = ${endpointId} and command_id > 1 and payload is not null order by command_id`
+    assert.deepEqual((await stored(often)).map(({ commandId, n }) => [commandId, n]), [[2, 3], [3, 4], [4, 6]])
+    assert.deepEqual((await stored(counted)).map(({ commandId, n }) => [commandId, n]), [[1001, 1], [1002, 7]])
+    assert.deepEqual((await stored(full)).length, 0)
+    const [{ atMost }] = await sql`
+      select outstanding_at_most as at_most from commands.endpoints where endpoint_id = ${counted.endpointId}` as [{ atMost: number }]
+    assert.equal(atMost, 3)
+    // Each command is pushed once, also those that were stored with the second statement of a group.
+    const pushed: number[] = []
+    while (pushed.length < 4) pushed.push(...(await often.sensor.receives(`${often.topic}/command/reboot/status`)).json.map(({ id }: { id: number }) => id))
+    assert.deepEqual(pushed, [1, 2, 3, 4])
   })
 
   test('the audit record of an invocation is committed with the command, and an invocation that gets 429 has none', async () => {

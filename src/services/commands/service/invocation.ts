@@ -170,20 +170,41 @@ async function invokeAndWait(
   }
 }
 
+type Inserted = store.MadeCommand | undefined
+type InsertGroup = (commands: store.NewCommand[]) => Promise<Inserted[]>
+
 /** Returns a function that stores a command. Simultaneous calls share a transaction. */
 function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
-  const insertAll = async (commands: store.NewCommand[]) => {
-    // A single statement needs no transaction, which saves a round trip.
-    const insertedCommands = dispatch.areHere(commands)
-      ? await store.insertCommands(writes, commands, outstandingMax)
-      : await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
-    dispatch.committed(freshOf(commands, insertedCommands))
-    return insertedCommands
+  const insertedBy =
+    (insert: InsertGroup): InsertGroup =>
+    async (commands) => {
+      const insertedCommands = await insert(commands)
+      dispatch.committed(freshOf(commands, insertedCommands))
+      return insertedCommands
+    }
+  // A single statement needs no transaction, which saves a round trip.
+  const insertAll = insertedBy((commands) =>
+    dispatch.areHere(commands)
+      ? store.insertCommands(writes, commands, outstandingMax)
+      : kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands)),
+  )
+  const insertKnown = insertedBy((commands) => store.insertWithoutCount(writes, commands, outstandingMax))
+  const insertGroup = async (commands: store.NewCommand[]): Promise<Promise<Inserted>[]> => {
+    const first = firstOfEndpoints(commands)
+    const isShort = first.length > 1 && first.length * 2 > commands.length && dispatch.areHere(commands)
+    const known = isShort ? await insertKnown(first) : []
+    const inserted = new Map(first.map((command, index) => [command, known[index]]))
+    const rest = commands.filter((command) => !inserted.get(command))
+    // The batch ends without waiting for the rest, whose failure must not affect the commands that are stored.
+    const others = rest.length === 0 ? undefined : insertAll(rest)
+    if (rest.length === commands.length) await others
+    const restOf = async (command: store.NewCommand) => (await others)![rest.indexOf(command)]
+    return commands.map(async (command) => inserted.get(command) ?? (await restOf(command)))
   }
-  const shared = createBatcher(insertAll, batchMax, pauseMsAfter)
+  const shared = createBatcher(insertGroup, batchMax, pauseMsAfter)
   return async (command) => {
     const { audit, size } = command
-    let insertedCommand: store.MadeCommand | undefined
+    let insertedCommand: Inserted
     try {
       insertedCommand = size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
     } finally {
@@ -192,6 +213,13 @@ function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
     if (!insertedCommand) throw TooManyOutstanding({ limit: outstandingMax }, { headers: { 'retry-after': '1' } })
     return insertedCommand.commandId
   }
+}
+
+/** Returns the first command of each endpoint. */
+function firstOfEndpoints(commands: store.NewCommand[]): store.NewCommand[] {
+  const first = new Map<string, store.NewCommand>()
+  for (const command of commands) if (!first.has(command.endpointId)) first.set(command.endpointId, command)
+  return [...first.values()]
 }
 
 /** Stores commands and signals the nodes of their devices. `dispatch.committed` must be called after the commit. */
