@@ -67,7 +67,7 @@ export async function killDocumentRounds(options: {
       return count === 1 && processed + failed === 1
     }
     const wrong = acknowledged.filter((n) => !hasOneDocument(n))
-    assert.deepEqual(wrong, [], 'every acknowledged sample expectStatus have exactly one document')
+    assert.deepEqual(wrong, [], 'every acknowledged sample must have exactly one document')
     const twice = rows.filter(({ count }) => count > 1).map(({ n }) => n)
     assert.deepEqual(twice, [], 'no sample may have several documents')
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
