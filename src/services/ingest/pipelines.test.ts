@@ -287,6 +287,17 @@ suite('documents of a pipeline', () => {
     assert.match(document.ingestError.reason, /NUL/)
   })
 
+  test('a document is stored unprocessed if the error of its pipeline is long or contains characters that PostgreSQL cannot store', async () => {
+    const source = "throw new RuntimeException('a' + (char) 0 + (char) 0xD800 + 'x'.repeat(100000))"
+    await expectOk(`PUT ${pipelines}/odd-error`, { processors: [{ script: { source } }] })
+    const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'odd-error' } } })
+    await send(endpoint, { n: 1 })
+    const [document] = await documents(endpoint.index)
+    assert.deepEqual(document.dataSample, { n: 1 })
+    assert.match(document.ingestError.reason, /a\ufffd\ufffdx+…$/)
+    assert.ok(document.ingestError.reason.length < 11_000)
+  })
+
   test('an endless loop in a pipeline delays only its own application, and no document is lost', async () => {
     await expectOk(`PUT ${pipelines}/endless`, { processors: [{ script: { source: 'while (true) { ctx.a = 1 }' } }] })
     const slow = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'endless' } } })

@@ -50,4 +50,10 @@ export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: u
 
 /** Adds the error of the pipeline to the unprocessed document. */
 export const withError = (document: string, error: { processor: string; type: string; reason: string }): string =>
-  `${document.slice(0, -1)},"ingestError":${JSON.stringify(error)}}`
+  `${document.slice(0, -1)},"ingestError":${JSON.stringify({ ...error, reason: storableReason(error.reason) })}}`
+
+/** A script determines the text of its error. The text may be long, or contain characters that PostgreSQL cannot store. */
+const storableReason = (reason: string) =>
+  (reason.length > reasonMax ? `${reason.slice(0, reasonMax)}…` : reason).toWellFormed().replaceAll('\0', '\ufffd')
+
+const reasonMax = 10_000

@@ -108,7 +108,9 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {
-    if (++building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
+    // The mistake is reported once, because the response would otherwise contain it for each further processor.
+    if (++building.count > processorsMax + 1) return () => undefined
+    if (building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
     if (depth > depthMax) throw new ConfigError('processors are nested too deeply')
     if (!(definition instanceof Map) || definition.size !== 1)
       throw new ConfigError('a processor must be an object with one field, its type')

@@ -45,6 +45,7 @@ interface Job {
   work: Work
   outcomes: (DocumentOutcome | string)[]
   stuck: [number, Problem][]
+  resultLength: number
   resolve(result: WorkResult): void
 }
 
@@ -104,7 +105,8 @@ export function createPipelinePool(options: PoolOptions): PipelinePool {
   return {
     run(set, work) {
       const { promise, resolve } = Promise.withResolvers<WorkResult | undefined>()
-      const job = { tenantId: set.tenantId, bytes: bytesOf(work), set, work, outcomes: [], stuck: [], resolve }
+      const unfinished = { outcomes: [], stuck: [], resultLength: 0 }
+      const job: Job = { tenantId: set.tenantId, bytes: bytesOf(work), set, work, ...unfinished, resolve }
       if (state.isStopped) return Promise.resolve({ problem: stopped })
       if (!state.queue.add(job)) return Promise.resolve(undefined)
       dispatchWaitingWork(state)
@@ -165,6 +167,7 @@ function dispatch(state: State, thread: Thread, job: Job) {
     set: { tenantId, version, ...(!isKnown && { pipelines }) },
     startAt: job.outcomes.length,
     stuck: job.stuck,
+    resultLength: job.resultLength,
     now: state.now().getTime(),
   }
   thread.job = job
@@ -219,6 +222,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
   if (message.type === 'problem') fail(job, message.problem)
   else {
     for (const outcome of message.type === 'documents' ? unpack(message) : message.outcomes) job.outcomes.push(outcome)
+    job.resultLength = message.resultLength
     if (message.isLast) job.resolve({ outcomes: job.outcomes })
     else state.queue.putBack(job)
   }

@@ -36,8 +36,13 @@ export interface ToThread {
   startAt: number
   /** Documents for which the platform terminated a thread. They fail without being run again. */
   stuck: [index: number, problem: Problem][]
+  /** Number of characters of the earlier outcomes. */
+  resultLength: number
   now: number
 }
+
+/** Maximum number of characters of all outcomes of one work. When it is reached, the remaining documents fail without being run. */
+export const resultLengthMax = 32 * 1024 * 1024
 
 /** The outcome of one document. `doc` is its JSON text. `ts` is undefined if the pipeline did not change `@timestamp`. */
 export type DocumentOutcome =
@@ -50,8 +55,8 @@ export type FromThread =
   /** The work cannot be done at all, because the definition does not compile or the body is invalid. */
   | { type: 'problem'; problem: Problem }
   /** Outcomes of a simulation, starting with `startAt`, as JSON texts. */
-  | { type: 'outcomes'; outcomes: string[]; isLast: boolean }
-  | ({ type: 'documents'; isLast: boolean } & PackedOutcomes)
+  | { type: 'outcomes'; outcomes: string[]; isLast: boolean; resultLength: number }
+  | ({ type: 'documents'; isLast: boolean; resultLength: number } & PackedOutcomes)
 
 /**
  * Outcomes of documents. They are one text and arrays of numbers, because copying these is faster than copying an object for each document.

@@ -17,6 +17,7 @@ import {
   flagSameTime,
   type PipelineSet,
   type Problem,
+  resultLengthMax,
   sliceMs,
   type ToThread,
   type Work,
@@ -79,22 +80,31 @@ function compile(tenant: Tenant, work: Work, body: DocumentMap | undefined): Com
   return compilePipeline(body?.get('pipeline'), lookupOf(tenant), scriptSettings)
 }
 
-/** Calls `run` for documents until all are done or the time slice is over. Returns the index of the next document. */
+const resultsTooLarge: Problem = {
+  type: 'circuit_breaking_exception',
+  reason: `the earlier documents of this request or batch have grown to more than ${resultLengthMax / 1024 / 1024} MiB`,
+}
+
+/**
+ * Calls `run` for documents until all are done or the time slice is over. `run` and `failed` return the length of the outcome. Returns the
+ * index of the next document, and the length of all outcomes so far.
+ */
 function runSlice(
-  { startAt, stuck }: ToThread,
+  { startAt, stuck, resultLength: earlierLength }: ToThread,
   count: number,
-  run: (index: number) => void,
-  failed: (index: number, problem: Problem) => void,
-): number {
+  run: (index: number) => number,
+  failed: (index: number, problem: Problem) => number,
+): { next: number; resultLength: number } {
   const endsAt = monotonicMs() + sliceMs
-  let index = startAt
-  for (; index < count && (index === startAt || monotonicMs() < endsAt); index++) {
-    const problem = stuck.length === 0 ? undefined : stuck.find(([stuckIndex]) => stuckIndex === index)?.[1]
+  let [next, resultLength] = [startAt, earlierLength]
+  for (; next < count && (next === startAt || monotonicMs() < endsAt); next++) {
+    const index = next
+    const stuckProblem = stuck.length === 0 ? undefined : stuck.find(([stuckIndex]) => stuckIndex === index)?.[1]
+    const problem = stuckProblem ?? (resultLength > resultLengthMax ? resultsTooLarge : undefined)
     Atomics.store(shared, cells.current, index + 1)
-    if (problem) failed(index, problem)
-    else run(index)
+    resultLength += problem ? failed(index, problem) : run(index)
   }
-  return index
+  return { next, resultLength }
 }
 
 const isoOf = (ms: number) => new Date(ms).toISOString()
@@ -112,6 +122,7 @@ function runDocuments(message: ToThread, work: Extract<Work, { kind: 'documents'
   const setOther = (index: number, outcome: DocumentOutcome) => {
     others.push([index - startAt, outcome])
     texts.push('')
+    return 'error' in outcome ? outcome.error.reason.length : 0
   }
   const run = (index: number) => {
     const outcome = runDocument(documents[index]!, pipeline, timestamp, known)
@@ -123,13 +134,14 @@ function runDocuments(message: ToThread, work: Extract<Work, { kind: 'documents'
     else times[position] = outcome.ts
     if (outcome.envelopeChanged) flags[position]! |= flagEnvelopeChanged
     if (outcome.fields) fields.push(...outcome.fields)
+    return outcome.doc.length
   }
   const failed = (index: number, { type, reason }: Problem) =>
     setOther(index, { error: { processor: '', type, reason } })
-  const next = runSlice(message, count, run, failed)
+  const { next, resultLength } = runSlice(message, count, run, failed)
   const done = next - startAt
   const packed = { texts: texts.join('\n'), times: times.slice(0, done), flags: flags.slice(0, done), others, fields }
-  send({ type: 'documents', isLast: next >= count, ...packed })
+  send({ type: 'documents', isLast: next >= count, resultLength, ...packed })
 }
 
 function fieldsOf(indexNo: number): KnownFields {
@@ -165,11 +177,15 @@ function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline,
   const timestamp = isoOf(message.now)
   const outcomes: string[] = []
   const simulate = isVerbose ? simulateVerbosely : simulateDocument
-  const run = (index: number) => void outcomes.push(simulate(documents[index]!, pipeline, timestamp, documentBytesMax))
+  const add = (outcome: string) => {
+    outcomes.push(outcome)
+    return outcome.length
+  }
+  const run = (index: number) => add(simulate(documents[index]!, pipeline, timestamp, documentBytesMax))
   const failed = (_index: number, { type, reason }: Problem) =>
-    void outcomes.push(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } }))
-  const next = runSlice(message, documents.length, run, failed)
-  send({ type: 'outcomes', outcomes, isLast: next >= documents.length })
+    add(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } }))
+  const { next, resultLength } = runSlice(message, documents.length, run, failed)
+  send({ type: 'outcomes', outcomes, isLast: next >= documents.length, resultLength })
 }
 
 function handle(message: ToThread) {
@@ -184,7 +200,7 @@ function handle(message: ToThread) {
   const problem = problemOf(result)
   if (problem) return send({ type: 'problem', problem })
   const { pipeline } = result as { pipeline: Pipeline }
-  if (work.kind === 'check') return send({ type: 'outcomes', outcomes: [], isLast: true })
+  if (work.kind === 'check') return send({ type: 'outcomes', outcomes: [], isLast: true, resultLength: 0 })
   if (work.kind === 'simulate') return runSimulation(message, body!, pipeline, work.isVerbose)
   return runDocuments(message, work, pipeline)
 }
