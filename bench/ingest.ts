@@ -1,4 +1,4 @@
-/** Measures searches over ten million documents, and the rate of devices with and without documents. */
+/** Measures searches over ten million documents, and the rate of device messages with and without documents. */
 import { devices } from './ingest/devices.ts'
 import { searches } from './ingest/searches.ts'
 import type { Figure } from './report.ts'

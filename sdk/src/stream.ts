@@ -92,7 +92,8 @@ export function createStream(
 }
 
 /**
- * Sends the subscriptions until the platform has the current ones. Only one request runs at a time, so that the last update takes effect.
+ * Sends the subscriptions until the platform has the current subscriptions. Only one request runs at a time, so that the last update takes
+ * effect.
  */
 function change(state: State): Promise<void> {
   state.changing ??= sendChanges(state).finally(() => {

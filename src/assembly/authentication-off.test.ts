@@ -14,7 +14,7 @@ test('WAYPOST_AUTH turns authentication off for the named APIs only, and callers
   assert.equal(withoutAuthentication('all', log, apis)('application')?.tenantId, 'default')
 })
 
-test('an unknown API is rejected with the names of the known ones', () => {
+test('an unknown API is rejected, and the error lists the known APIs', () => {
   assert.throws(
     () => withoutAuthentication(['rule'], log, apis),
     /WAYPOST_AUTH contains the unknown API "rule"; known APIs: application, rules, command/,

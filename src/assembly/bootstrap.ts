@@ -65,7 +65,7 @@ async function ensureAdmin(
   return await kit.db.tx(async (sql) => {
     let known = await read(sql)
     if (!known) {
-      // If several nodes start on an empty database, the first creates the administrator, and the others read the password.
+      // If several nodes start on an empty database, the first node creates the administrator, and the other nodes read the password.
       await sql`select pg_advisory_xact_lock(hashtextextended(${`waypost.bootstrap ${tenantId}`}, 0))`
       known = await read(sql)
     }

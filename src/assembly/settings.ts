@@ -20,8 +20,8 @@ import { vpnSettings } from '../services/vpn/settings.ts'
 import { consoleSettings } from './console/settings.ts'
 
 /**
- * Settings by the name of the service, or `limits` for those of the kernel. `buildServices` rejects a service whose settings are missing
- * here.
+ * Settings by the name of the service, or `limits` for the settings of the kernel. `buildServices` rejects a service whose settings are
+ * missing here.
  */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,

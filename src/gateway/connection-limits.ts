@@ -1,6 +1,6 @@
 /**
- * Limits the number of open MQTT connections, in total and from one address. At a limit, the oldest evictable connection is closed for the
- * new one. If there is none, the new connection is refused. README.md describes the rules.
+ * Limits the number of open MQTT connections, in total and from one address. At a limit, the oldest evictable connection is closed to make
+ * room for the new connection. If there is none, the new connection is refused. README.md describes the rules.
  */
 import type { Duplex } from 'node:stream'
 import { networkOf } from '../kernel/client-address.ts'

@@ -24,7 +24,7 @@ export interface ConnectionState {
   presentedTokens: string | Set<string> | undefined
   /** The route that was used last. */
   lastRoute: Route | undefined
-  /** All routes by prefix. The map is created with the second route, because most devices have only one. */
+  /** All routes by prefix. The map is created with the second route, because most devices have only one route. */
   routes: Map<string, Route> | undefined
   /** Head of a linked list: the endpoints that the connection represents. */
   endpoints: Binding | undefined

@@ -168,8 +168,8 @@ async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
 }
 
 /**
- * Reports changes to one extension, with retries. The batch does not await the call, because an extension that fails must not delay the
- * others.
+ * Reports changes to one extension, with retries. The batch does not await the call, because an extension that fails must not delay other
+ * extensions.
  */
 async function reportToExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
   const fields = { extension: extension.name, changes: changes.length }

@@ -19,7 +19,9 @@ import { endpointOfFilter } from './topic.ts'
  */
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
 
-/** Returns the endpoint if the connection represents exactly one. If there are several, the endpoint of a packet is not known. */
+/**
+ * Returns the endpoint if the connection represents exactly one endpoint. If it represents several, the endpoint of a packet is not known.
+ */
 function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
   if (endpoints === undefined) return {}
   const { tenantId } = endpoints.tenant

@@ -133,7 +133,7 @@ test('a path with control characters is rejected, like an MQTT topic with contro
   for (const fine of ['%20', '%C2%A0', '%e2%82%ac']) assert.equal((await post(`${prefix}/a${fine}b`)).status, 200, fine)
 })
 
-test('other methods are answered with 405', async () => {
+test('methods other than POST are answered with 405', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const ask = (path: string, method: string, body = '') =>
     new Promise<{ status: number | undefined; allow: string | undefined; text: string }>((resolve, reject) => {
@@ -203,7 +203,7 @@ test('messages above the rate of a tenant are rejected with 429', async () => {
   assert.ok(statuses.includes(200) && statuses.includes(429), statuses.join())
 })
 
-test('MQTT over WebSocket is served at /mqtt and /ws; any other upgrade is answered with 404', async () => {
+test('MQTT over WebSocket is served at /mqtt and /ws; an upgrade at another path is answered with 404', async () => {
   const { prefix } = await aProvisionedEndpoint()
   for (const [path, options] of [
     ['/mqtt', {}],
@@ -250,7 +250,7 @@ test('a WebSocket frame with text closes the connection, because MQTT needs bina
   }
 })
 
-test('the server answers WebSocket pings, but stops while the client does not read', async () => {
+test('the server answers WebSocket pings, but not while the client reads nothing', async () => {
   const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1')
   const frame = (bytes: number) => Buffer.from([0x89, 0x80 | bytes, 0, 0, 0, 0, ...Buffer.alloc(bytes)])
   socket.write(

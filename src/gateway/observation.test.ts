@@ -57,7 +57,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('a change takes effect immediately, even if the node has cached the previous value', async () => {
+  test('a request to stop or restart a push takes effect immediately, even if the node has cached the previous value', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     const { endpointId } = endpoint
     for (const observed of [true, false, true]) {

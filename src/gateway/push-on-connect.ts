@@ -47,7 +47,7 @@ export function createPushOnConnect(
       const endpoint = endpointOf(binding)
       try {
         const pushes = await extension.connected(endpoint)
-        // Most endpoints have no pushes, so permissions and observations are checked only if there are some.
+        // Most endpoints have no pushes, so permissions and observations are checked only for endpoints with pushes.
         if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
         const isObserved = pushes.some(({ name }) => name !== undefined)
           ? await deps.observation.observes(endpointId, extension.name)

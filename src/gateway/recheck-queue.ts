@@ -38,7 +38,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
           outcome.succeeded++
         } catch (error) {
           outcome.error = error
-          // The failed check goes to the end of the queue, so that a check that always fails does not block the others.
+          // The failed check goes to the end of the queue, so that a check that always fails does not block other checks.
           if (!waiting.has(subject)) waiting.set(subject, check)
         }
         active.delete(subject)

@@ -63,7 +63,7 @@ export const gatewaySettings = defineSettings(
       default: '1000',
       meaning:
         'maximum number of MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials ' +
-        'nor a valid token; a further one closes the oldest of them',
+        'nor a valid token; a further connection closes the oldest of these connections',
     },
     MQTT_STRANGER_SECONDS: {
       kind: 'integer',

@@ -1,4 +1,7 @@
-/** Signals between nodes about devices. Each goes to the one node concerned, except `ObservationsChanged`, which goes to all nodes. */
+/**
+ * Signals between nodes about devices. A signal goes only to the node that it concerns, except `ObservationsChanged`, which goes to all
+ * nodes.
+ */
 import type { Push } from '../kernel/device.ts'
 import { defineSignal } from '../kernel/signals.ts'
 import type { Delivery } from './contract.ts'

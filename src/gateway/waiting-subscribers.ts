@@ -1,6 +1,7 @@
 /**
  * Remembers open connections that subscribe to an endpoint while another connection represents it, such as `mosquitto_sub` beside
- * `mosquitto_pub`. When the other connection closes, the newest of them represents the endpoint again. Each node has its own list.
+ * `mosquitto_pub`. When the other connection closes, the newest of the subscribed connections represents the endpoint again. Each node has
+ * its own list.
  */
 import type { DeviceConnection } from './connection-state.ts'
 import { endpointOfFilter, type Topic } from './topic.ts'

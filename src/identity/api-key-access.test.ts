@@ -68,7 +68,7 @@ describe('API keys', () => {
     }
   })
 
-  test('the permissions of a key depend on the present permissions of its owner, not on those at the creation of the key', async () => {
+  test('if the permissions of its owner change, the permissions of an existing key change too', async () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })

@@ -123,9 +123,8 @@ export interface Identity {
   /** Returns several realms by tenant id. Realms that do not exist are not in the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
   /**
-   * Returns those tenants whose backend client has only permissions that the caller has too. The caller may see the secrets of these
-   * clients, and no others. While a realm is not built, the permissions of its client are unknown, so the caller needs every scope on the
-   * tenant.
+   * Returns the tenants whose backend client has no permission that the caller lacks. The caller may see the secrets of these clients only.
+   * While a realm is not built, the permissions of its client are unknown, so the caller needs every scope on the tenant.
    */
   mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
   /**

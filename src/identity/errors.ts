@@ -19,5 +19,5 @@ export const TooManyOpenLogins = defineError(
 export const TooManyGrants = defineError<{ subject: string; limit: number }>(
   'too_many_grants',
   409,
-  'The grants to {subject} have more than {limit} scopes together; delete some, or grant the scopes on a resource that contains the others',
+  'The grants to {subject} have more than {limit} scopes together; delete grants, or replace them with a grant on a resource that contains the other resources',
 )

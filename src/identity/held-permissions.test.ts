@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHeldPermissions } from './held-permissions.ts'
 
-test('the caches hold a limited number of permissions, and drop those that were loaded first', () => {
+test('if the caches hold too many permissions, the entries that were loaded first are dropped', () => {
   const held = createHeldPermissions(1000)
   const dropped: string[] = []
   const entries = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { name }]))

@@ -8,7 +8,10 @@ const permissionsMax = 1_000_000
 const countedMin = 100
 
 export interface HeldPermissions {
-  /** Counts the permissions of a cache entry instead of those that it had before. Calls `drop` of other entries if there are too many. */
+  /**
+   * Replaces the counted number of permissions of a cache entry. If the caches now hold too many permissions, calls `drop` of other
+   * entries.
+   */
   hold(entry: object, permissions: number, drop: () => void): void
   readonly total: number
 }

@@ -1,6 +1,7 @@
 /**
  * Lockout after wrong passwords and secrets. Attempts count for the address, and for the account at this address. The limit for an account
- * at all addresses is far higher, so that one attacker cannot lock others out. An attempt reserves a slot before it is checked (README).
+ * at all addresses is far higher, so that one attacker cannot lock out other users. An attempt reserves a slot before it is checked
+ * (README).
  */
 import { createHash } from 'node:crypto'
 import { networkOf } from '../kernel/client-address.ts'

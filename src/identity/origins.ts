@@ -1,4 +1,6 @@
-/** Decides which web pages may call the platform: those with a registered origin of a client or of the installation (document 5, 10.8). */
+/**
+ * Decides which web pages may call the platform: pages whose origin is registered for a client or for the installation (document 5, 10.8).
+ */
 import { monotonicMs } from '../kernel/clock.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { isOriginAllowed } from './clients.ts'

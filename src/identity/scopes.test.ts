@@ -22,7 +22,7 @@ test('a subject that has a scope in one spelling also has it in the other spelli
     assert.deepEqual([...heldScopes([one])].sort(), both, one)
 })
 
-test('platform scopes of a role apply to the platform, all others to the tenant', () => {
+test('platform scopes of a role apply to the platform, all other scopes to the tenant', () => {
   assert.deepEqual(splitScopes(['kaa:tenant:read', 'endpoint:read', 'platform:tenant:read', '*']), {
     scopes: ['*', 'endpoint:read'],
     platformScopes: ['platform:tenant:read'],

@@ -42,7 +42,7 @@ export function heldScopes(scopes: readonly string[]): Set<string> {
   return bothSpellings
 }
 
-/** Splits the scopes of a role: `platform:…` applies to platform-system, all others to tenant-system. */
+/** Splits the scopes of a role: `platform:…` applies to platform-system, all other scopes to tenant-system. */
 export function splitScopes(scopes: readonly string[]): { scopes: string[]; platformScopes: string[] } {
   const all = canonicalScopes(scopes)
   return {

@@ -17,7 +17,7 @@ export interface Realm {
   /** Increases with every change of the realm, its clients or its keys. */
   revision: number
   clients: Client[]
-  /** The signing keys, newest first. The first key signs; all of them verify. */
+  /** The signing keys, newest first. The first key signs new tokens; tokens of all keys are accepted. */
   keys: SigningKey[]
 }
 

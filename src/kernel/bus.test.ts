@@ -106,7 +106,7 @@ test('`delivered` waits until the handlers have processed the committed events o
   assert.equal(got.length, 4)
 })
 
-test('delivered resolves as soon as the last handler has committed, and does not wait for the retry of one that fails', async () => {
+test('delivered resolves as soon as the last handler has committed, and does not wait for the retry of a handler that fails', async () => {
   let release = () => {}
   const held = new Promise<void>((resolve) => (release = resolve))
   const { kit } = await openTestPlatform({

@@ -14,7 +14,7 @@ export interface Cache<V> {
   drop(key: string): void
   /** Returns the values of a group. Requires `groupOf`. */
   ofGroup(group: string): V[]
-  /** Drops all entries of a group, or only those that match. Requires `groupOf`. */
+  /** Drops all entries of a group, or only the entries for which the function returns true. Requires `groupOf`. */
   dropGroup(group: string, matches?: (value: V) => boolean): void
   clear(): void
   /** Drops the entries whose keys an event contains. */
@@ -27,7 +27,7 @@ export interface CacheOptions<V> {
   max: number
   /** Bytes of a value, without its key. A value larger than an eighth of `max` is returned but not cached. */
   sizeOf?(value: V): number
-  /** Group of a value, such as its tenant. The entries of a group can be dropped without visiting the others. */
+  /** Group of a value, such as its tenant. The entries of a group can be dropped without visiting other entries. */
   groupOf?(value: V): string
   /** Returns whether a value has expired. An expired value counts as not cached. */
   isExpired?(value: V): boolean
@@ -45,7 +45,7 @@ const entryBytes = 200
 interface Load<V> {
   loading: Promise<V | undefined>
   isOutdated: boolean
-  /** Groups that were dropped during the load. Only the loaded value shows whether it belongs to one of them. */
+  /** Groups that were dropped during the load. Only the loaded value shows whether it belongs to one of these groups. */
   dropped: { group: string; matches: ((value: V) => boolean) | undefined }[] | undefined
 }
 

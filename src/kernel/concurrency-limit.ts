@@ -1,6 +1,6 @@
 /**
- * Limits concurrent work in total, per tenant and per caller. A limited number of excess tasks waits for a limited time; all others get
- * 429. Tenants take turns, and so do the callers of a tenant, so that many tasks of one caller do not delay the others.
+ * Limits concurrent work in total, per tenant and per caller. A limited number of excess tasks waits for a limited time; all further tasks
+ * get 429. Tenants take turns, and so do the callers of a tenant, so that many tasks of one caller do not delay other callers.
  */
 import type { Ctx } from './contract.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
@@ -159,7 +159,7 @@ async function runBetween<T>(entered: Promise<() => void>, work: () => Promise<T
   }
 }
 
-/** Moves the tasks of a caller behind the tasks of the others, because the caller has just had its turn. */
+/** Moves the tasks of a caller behind the tasks of other callers, because the caller has just had its turn. */
 function behindOthers(queue: WaitingTask[], caller: string | undefined): WaitingTask[] {
   if (caller === undefined) return queue
   const others = queue.filter((task) => task.caller !== caller)
@@ -186,7 +186,7 @@ function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): 
   return true
 }
 
-/** Semaphore: runs at most `max` tasks at once. The others wait in the order of their arrival, without a time limit. */
+/** Semaphore: runs at most `max` tasks at once. Further tasks wait in the order of their arrival, without a time limit. */
 export function createSemaphore(max: number) {
   const limit = createConcurrencyLimit({ total: max, waitMs: unlimited })
   return <T>(work: () => Promise<T>) => limit.run('', work)

@@ -45,7 +45,7 @@ export interface ReadConfiguration<C> {
 
 /**
  * Reads a stored configuration: adds defaults, and leaves out the parts that violate the schema. Configurations are checked before they are
- * stored. A restored or older one may still be invalid, and must not stop the service.
+ * stored. A configuration that was restored, or stored by an older version, may still be invalid, and must not stop the service.
  */
 export function readConfiguration(
   instance: ConfigurationInstance,

@@ -21,7 +21,7 @@ export async function readDatabaseStatus(sql: Sql): Promise<DatabaseStatus> {
       count(*) filter (where datname = current_database() and application_name like 'waypost%')::int as own_connections,
       coalesce(extract(epoch from clock_timestamp() - min(xact_start) filter (where datname = current_database())), 0)::float8 as longest
     from pg_stat_activity where backend_type = 'client backend'`
-  // The sizes of partitions are added to those of their table. Row numbers are PostgreSQL's estimates.
+  // The sizes of partitions are added to the size of their table. Row numbers are PostgreSQL's estimates.
   const tables = await sql<DatabaseStatus['tables']>`
     with sizes as (
       select coalesce(pg_partition_root(c.oid), c.oid) as root, sum(pg_total_relation_size(c.oid))::float8 as bytes,

@@ -34,7 +34,7 @@ import type { Waits } from './wait.ts'
 export interface Kit<S = unknown> {
   db: Db
   bus: Bus
-  /** The nodes of the platform, this one and the others. */
+  /** The nodes of the platform, including this node. */
   members: Members
   /** Messages between nodes. */
   signals: Signals

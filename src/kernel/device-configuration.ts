@@ -25,7 +25,7 @@ export interface DeviceConfigurations {
     endpoint: DeviceEndpoint,
     report: { name?: string; configId: string; statusCode: number; reasonPhrase?: string },
   ): Promise<boolean>
-  /** Returns the configurations whose last applied `configId` is not the current one. They are pushed when the endpoint connects. */
+  /** Returns the configurations whose current `configId` the endpoint has not applied. They are pushed when the endpoint connects. */
   outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
 }
 

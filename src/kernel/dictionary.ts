@@ -1,5 +1,5 @@
 /**
- * A map with string keys for entries that are added and deleted all the time. When a Map grows, its old table refers to the new one; V8
+ * A map with string keys for entries that are added and deleted all the time. When a Map grows, its old table refers to the new table; V8
  * then keeps the entries of later tables in memory until the next full garbage collection. The tables of plain objects do not do this.
  */
 export interface Dictionary<T> {

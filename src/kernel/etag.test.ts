@@ -9,7 +9,7 @@ test('If-None-Match matches the current ETag in every spelling that clients use'
     assert.equal(notModified({ 'if-none-match': header }, etag), true, header)
 })
 
-test('an empty If-None-Match, or one with other ETags, does not match', () => {
+test('an If-None-Match that is empty or has only other ETags does not match', () => {
   for (const header of [undefined, '', '  ', '"x"', '"ab"', 'abcd'])
     assert.equal(notModified({ 'if-none-match': header }, etag), false, String(header))
 })

@@ -27,7 +27,7 @@ export interface ConnectionShare {
   open: number
   /** Counts a refused connection. Logs it too, at most every ten seconds for each reason. */
   refused(reason: 'total' | 'address', address: string): void
-  /** Counts a connection that was closed to make room for a new one. Logs it too, at most every ten seconds for each reason. */
+  /** Counts a connection that was closed to make room for a new connection, and logs it, at most every ten seconds for each reason. */
   evicted(reason: 'total' | 'address', address: string): void
 }
 

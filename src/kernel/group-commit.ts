@@ -67,7 +67,7 @@ interface Batch<G> {
   keys: Set<string>
   /** True once no more rows can be added. */
   isClosed: boolean
-  /** The batch that is written after this one, with further rows of its keys. */
+  /** The batch that is written after this batch, with further rows of its keys. */
   follower: Batch<G> | undefined
   isFollower: boolean
   promise: Promise<void>

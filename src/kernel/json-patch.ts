@@ -48,7 +48,7 @@ export async function applyJsonPatchInTurns(document: unknown, operations: unkno
 
 /** Applies the operations and yields after each. Returns the patched document. */
 function* patchSteps(document: unknown, operations: unknown[]): Generator<undefined, unknown> {
-  // The holder is the parent of the root, so that operations on the root work like all others.
+  // The holder is the parent of the root, so that operations on the root work like all other operations.
   const holder = { root: cloneJson(document) }
   let copiedLength = 0
   const cloneWithinLimit = (value: unknown): unknown => {
@@ -119,7 +119,7 @@ function valueAt(container: unknown, name: string): unknown {
 
 function put({ parent, name }: Location, value: unknown) {
   if (Array.isArray(parent)) parent[Number(name)] = value
-  // This defines an own property, even for the name `__proto__`.
+  // An assignment to the name `__proto__` would set the prototype instead of a property.
   else Object.defineProperty(parent, name, { value, configurable: true, enumerable: true, writable: true })
 }
 

@@ -93,7 +93,7 @@ suite('a value is validated', () => {
     ])
   })
 
-  test('at most 100 violations are listed, and the others are counted', async () => {
+  test('at most 100 violations are listed, and further violations are counted', async () => {
     const verdict = await validateJson('a', '{"items":{"type":"number"}}', JSON.stringify(Array(130).fill('x')))
     assert.ok(typeof verdict === 'object' && 'violations' in verdict)
     assert.equal(verdict.violations.violations.length, 100)

@@ -1,6 +1,6 @@
 /**
  * Rotates the master key and the data key while nodes run (ADR 6). The database stores the phase, so that an interrupted rotation continues
- * from that phase. All nodes load a key before any of them seals with it.
+ * from that phase. All nodes load a key before any node seals with it.
  */
 import { type Bus, defineEvent } from './bus.ts'
 import { sleep } from './clock.ts'
@@ -39,7 +39,9 @@ export function followRotation(
   return reload
 }
 
-/** Starts a rotation, or continues the one that is in progress. Returns false if the rotation in progress has another new master key. */
+/**
+ * Starts a rotation, or continues the rotation that is in progress. Returns false if the rotation in progress has another new master key.
+ */
 export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Buffer): Promise<boolean> {
   const keys = await readDataKeys(db.sql, masterKey)
   if (!keys) throw new Error('no platform has been started on this database')
@@ -50,7 +52,7 @@ export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Bu
   const dataKey = newKey()
   await db.tx(async (sql) => {
     await sql`delete from kernel.key_rotation_nodes`
-    // This fails if another process has started a rotation meanwhile.
+    // The primary key makes this statement fail if another process has started a rotation meanwhile.
     await sql`insert into kernel.key_rotation ${sql({
       id: 1,
       phase: 'adding',
@@ -157,7 +159,7 @@ function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: str
   return isChanged ? JSON.stringify(changed) : undefined
 }
 
-/** Ends the rotation. After it, the old keys no longer open any value. Returns false if the master key is not the new one. */
+/** Ends the rotation. After it, the old keys no longer open any value. Returns false if the platform does not have the new master key. */
 export async function finishRotation(db: Db, masterKey: Buffer): Promise<boolean> {
   return await db.tx(async (sql) => {
     const keys = await readDataKeys(sql, masterKey)

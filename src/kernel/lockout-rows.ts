@@ -37,7 +37,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
     await sql`delete from ${table(sql)} where key = ${key}`
   },
 
-  /** Returns the latest end of the locks on these keys, and whether any of them has a row. */
+  /** Returns the latest end of the locks on these keys, and whether any of the keys has a row. */
   async find(sql: Sql, keys: Buffer[], now: Date): Promise<{ until?: Date; known: boolean }> {
     const [row] = await sql`
       select max(locked_until) filter (where locked_until > ${now}) as until, count(*) > 0 as known

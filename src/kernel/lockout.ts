@@ -14,7 +14,7 @@ export interface LockoutRule {
 
 /**
  * An account is locked for all addresses after this many times the number of attempts that lock it for one address. The factor is so high
- * that a single attacker can hardly lock out others.
+ * that a single attacker can hardly lock out other users.
  */
 export const fromAllAddresses = 50
 

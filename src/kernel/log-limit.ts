@@ -3,7 +3,7 @@ import { monotonicMs } from './clock.ts'
 
 const logEveryMs = 10_000
 
-/** Passes on at most one call in ten seconds, with the number of calls since the previous one was passed on. */
+/** Passes on at most one call in ten seconds, with the number of calls since the last call that was passed on. */
 export function createLogLimit(): (write: (calls: number) => void) => void {
   let calls = 0
   let last = Number.NEGATIVE_INFINITY

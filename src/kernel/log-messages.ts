@@ -140,7 +140,7 @@ export const addressEviction = defineLogMessage({
 
 export const certificateRenewalFailed = defineLogMessage({
   level: 'error',
-  text: 'could not renew the certificate of a TLS listener; the old one stays in use',
+  text: 'could not renew the certificate of a TLS listener; the old certificate stays in use',
   cause:
     'The certificate files of `listener` cannot be read or do not fit together, or the certificate authority of the platform failed; `err` says which.',
   action:

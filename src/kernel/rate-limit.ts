@@ -1,4 +1,4 @@
-/** Token buckets: they allow `perSecond` requests on average and `burst` at once, so that one client cannot slow down the others. */
+/** Token buckets: they allow `perSecond` requests on average and `burst` at once, so that one client cannot slow down other clients. */
 import { monotonicMs } from './clock.ts'
 
 export interface Rate {

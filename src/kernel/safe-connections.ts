@@ -1,7 +1,7 @@
 /**
- * Keeps connections open to addresses that users entered, for frequent requests such as webhooks. The guards are those of `safe-fetch.ts`:
- * for each new connection the name is resolved and checked once, and the connection goes to the checked address. There are no redirects and
- * no proxies. ADR 33 explains why the client is undici.
+ * Keeps connections open to addresses that users entered, for frequent requests such as webhooks. The checks are the same as in
+ * `safe-fetch.ts`: for each new connection the name is resolved and checked once, and the connection goes to the checked address. There are
+ * no redirects and no proxies. ADR 33 explains why the client is undici.
  */
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
@@ -30,7 +30,7 @@ export interface SafeConnectionsOptions extends Pick<SafeFetchOptions, 'allowPri
   perHost: number
   /** Maximum number of pairs of group and host with idle connections. The connections that were unused for the longest time are closed. */
   idleHosts?: number
-  /** Certificates of authorities in addition to those of Node.js, in tests. */
+  /** Certificate authorities that tests trust in addition to the authorities of Node.js. */
   ca?: string
 }
 
@@ -197,7 +197,7 @@ function exchange({ pool }: Host, url: URL, { method, headers, body, timeoutMs }
         if (failure) given.abort(failure)
       },
       onResponseStart(_, statusCode) {
-        // Responses such as 103 Early Hints come before the real one.
+        // Responses such as 103 Early Hints come before the final response.
         if (statusCode < 200) return
         status = statusCode
         clearTimeout(timer)

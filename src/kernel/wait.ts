@@ -198,7 +198,7 @@ interface Wait<T> {
   wake(state?: T): void
   /** Returns the state that the last `wake` passed. Returns it only once. */
   takeState(): T | undefined
-  /** Returns true if the next read is the last one. Its state is the result. */
+  /** Returns true if the next read is the last read. The state that it returns is the result. */
   isOver(): boolean
   throwIfDisconnected(): void
   /** Resolves with the next call of `wake`. Resolves immediately if `wake` was called since the last time. */

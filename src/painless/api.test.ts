@@ -1,4 +1,4 @@
-/** Tests classes of the public API that language.test.ts does not cover. The expected results are those of Java. */
+/** Tests classes of the public API that language.test.ts does not cover. The expected results are the results of Java. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ScriptError } from './errors.ts'

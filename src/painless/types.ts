@@ -37,7 +37,7 @@ export interface ClassInfo {
   readonly name: string
   readonly supers: string[]
   readonly constructors: Map<number, Method>
-  /** Methods by `name/arity`, only those that the class itself declares. */
+  /** Methods that the class itself declares, by `name/arity`. Inherited methods are not included. */
   readonly methods: Map<string, Method>
   readonly statics: Map<string, Method>
   readonly constants: Map<string, Constant>

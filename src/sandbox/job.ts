@@ -13,7 +13,7 @@ export class CallRejected extends Error {
 
 /** Scripts to run against one context. */
 export interface Job extends Queueable {
-  /** True if another script of the tenant waits for this one in a host call. */
+  /** True if another script of the tenant waits for this script in a host call. */
   isNested: boolean
   world: string
   input: string

@@ -25,7 +25,7 @@ export interface PoolOptions {
   threads: number
   /** Maximum number of threads of one tenant, including threads that wait for host calls. */
   threadsPerTenant: number
-  /** Maximum number of threads of one tenant, including those of nested scripts. Other scripts of the tenant wait for nested scripts. */
+  /** Maximum number of threads of one tenant, including threads of nested scripts. Other scripts of the tenant wait for nested scripts. */
   threadsWithNested: number
   queue: QueueLimits
   /** Called with errors of host calls and of threads. */
@@ -135,7 +135,7 @@ function scheduleDispatch(state: State) {
   })
 }
 
-/** Gives queued jobs to idle threads, lane by lane. If there are too few threads, starts new ones. */
+/** Gives queued jobs to idle threads, lane by lane. If there are too few threads, starts new threads. */
 function pump(state: State) {
   if (state.isStopped || state.queue.size === 0) return
   let active = 0
@@ -152,8 +152,8 @@ function pump(state: State) {
 }
 
 /**
- * Returns whether a lane may use another thread. A tenant may use all active threads except one, which is left for others. Nested scripts
- * may use further threads.
+ * Returns whether a lane may use another thread. A tenant may use all active threads except one, which is left for other tenants. Nested
+ * scripts may use further threads.
  */
 function mayRun({ threads, options }: State, lane: string): boolean {
   const isNested = lane.endsWith(nestedSuffix)

@@ -20,7 +20,7 @@ export interface SandboxOptions {
   /** Maximum number of all threads, including threads whose scripts run for long or wait for host calls. */
   threads?: number
   threadsPerTenant?: number
-  /** Maximum number of threads of one tenant, including those of nested scripts. */
+  /** Maximum number of threads of one tenant, including threads of nested scripts. */
   threadsWithNested?: number
   /** Memory limit for all values of a script, at most 64 MiB. */
   memoryBytes?: number
@@ -39,7 +39,7 @@ export interface RunRequest {
   keep?: string[]
   limits?: Partial<Limits>
   call?: HostCall
-  /** True if another script of the tenant waits for this one in a host call. */
+  /** True if another script of the tenant waits for this script in a host call. */
   isNested?: boolean
 }
 
@@ -47,7 +47,7 @@ export interface Sandbox {
   /** Runs a script. Rejects with SandboxBusy or SandboxStopped. Any failure of the script itself is an outcome. */
   run(request: RunRequest & { script: string; entry?: string }): Promise<Outcome>
   /**
-   * Runs a script, and then another one with the same context, each in a fresh world. This takes one round trip to a thread. The second
+   * Runs two scripts one after the other with the same context, each in a fresh world. This takes one round trip to a thread. The second
    * script cannot call host functions. If it has not run, the caller may run it alone.
    */
   runThen(request: RunRequest & { script: string; next: NextContext & { script: string } }): {

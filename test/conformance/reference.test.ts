@@ -104,7 +104,10 @@ test('no two operations of a service have the same summary', () => {
   }
 })
 
-/** Returns whether the shape is an object without a name, or an array of such objects. Generated code could only number these shapes. */
+/**
+ * Returns whether the shape is an object without a name, or an array of such objects. Generators of clients give such shapes names with
+ * numbers.
+ */
 const isUnnamed = (shape: Shape): boolean =>
   shape.type === 'object' || (shape.type === 'array' && shape.items !== undefined && isUnnamed(shape.items))
 

@@ -160,7 +160,7 @@ test('a sign-out in another tab hides the input; the same user gets it back, ano
 /** Longer than an access token is valid. */
 const laterMs = 10 * 3_600_000
 
-test('if a refresh token has ended, the page gets a new one through the login at the provider; without a login the page says so and keeps the input', async () => {
+test('if a refresh token has ended, the page gets a new refresh token through the login at the provider; without a login the page says so and keeps the input', async () => {
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const connectPath = `${platform.baseUrl}/auth/realms/default/protocol/openid-connect`

@@ -102,7 +102,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
     cursor: {
       drag: { x: true, y: false, setScale: false },
       ...(options.sync !== undefined && {
-        // Charts share only the cursor: a selection in one chart does not select in the others.
+        // Charts share only the cursor: a selection in one chart does not select in other charts.
         sync: { key: options.sync, filters: { sub: (type) => type === 'mousemove' || type === 'mouseleave' } },
       }),
     },

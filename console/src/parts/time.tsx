@@ -88,8 +88,8 @@ export const formatClock = (instant: Instant) =>
   formatDay(Date.now()) === formatDay(instant) ? formats.date('clock').format(new Date(instant)) : formatTime(instant)
 export const formatDay = (instant: Instant) => formats.date('day').format(new Date(instant))
 /**
- * Returns the labels of the time axis of a chart, whose marks are `stepMs` apart. The first mark of a day shows the date, the others the
- * time of day.
+ * Returns the labels of the time axis of a chart, whose marks are `stepMs` apart. The first mark of a day shows the date, all other marks
+ * show the time of day.
  */
 export function axisTexts(times: number[], stepMs: number): string[] {
   if (stepMs >= 28 * dayMs) return times.map((ms) => formats.date('month').format(ms))

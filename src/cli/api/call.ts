@@ -31,7 +31,7 @@ export async function callOperation(description: Description, argv: string[]): P
   const options = flags.ifMatch === undefined ? {} : { ifMatch: flags.ifMatch }
   const answer = await send(transport, operationOf(table, name)!, args, options)
   if (answer.status === 412)
-    throw new CommandError('the object was changed by somebody else; read it again, and repeat', exitCodes.conflict)
+    throw new CommandError('another caller has changed the object; read it again, and repeat', exitCodes.conflict)
   await printAnswer(description, answer, parsed, printing)
 }
 

@@ -44,7 +44,7 @@ export function readContexts(): Contexts {
   }
 }
 
-/** Writes the file atomically, so that a crash leaves either the old or the new one. */
+/** Writes the file atomically, so that a crash leaves either the old or the new file. */
 export function writeContexts(contexts: Contexts) {
   const file = contextsFile()
   mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })

@@ -1,4 +1,4 @@
-/** Loads the descriptions of one noun. Loading those of all nouns would add 15 ms to each command. */
+/** Loads the descriptions of one noun. Loading the descriptions of all nouns would add 15 ms to each command. */
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { table } from '../../../sdk/src/table.ts'
 

@@ -38,7 +38,8 @@ export async function parseYaml(text: string, name: string, exitCode: number = e
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   if (Buffer.byteLength(text) > yamlBytesMax) throw new CommandError(largerThan(name, yamlBytesMax), exitCode)
   const { parseAllDocuments } = await import('yaml')
-  // The parser reports unknown tags as warnings only. It reads integers as bigint, so that `jsonValue` finds those that JSON would round.
+  // The parser reports unknown tags as warnings only. It reads integers as bigint, so that `jsonValue` finds integers that JSON would
+  // round.
   const options = { schema: 'core', uniqueKeys: true, stringKeys: true, intAsBigInt: true } as const
   const documents = parseAllDocuments(text, options)
   // The library returns an object instead of an array for a text without documents.
@@ -68,6 +69,8 @@ function jsonValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(jsonValue)
   if (Object.getPrototypeOf(value) !== Object.prototype)
-    throw new Error('only texts, numbers, booleans, null, lists and objects are values; a tag makes another one')
+    throw new Error(
+      'only texts, numbers, booleans, null, lists and objects are allowed; this tag makes a value of another kind',
+    )
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, jsonValue(inner)]))
 }

@@ -34,7 +34,7 @@ export function knownWords(words: readonly string[]): number {
   return count
 }
 
-/** Lists the operations of a noun, or those that start with the given words, with their summaries. */
+/** Lists the operations of a noun, or only the operations that start with the given words, with their summaries. */
 export async function operationsBelow(words: readonly string[]): Promise<{ words: string; summary: string }[]> {
   const described = await descriptionsOf(nounOf(words[0] ?? '') ?? '')
   return described

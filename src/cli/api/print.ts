@@ -194,7 +194,7 @@ function countThatFits(widths: number[], terminal: number | undefined): number {
   return count
 }
 
-/** Returns the columns of a table: all for a wide table, otherwise the first ones that have values other than objects. */
+/** Returns the columns of a table: all columns for a wide table, otherwise the first columns that have values other than objects. */
 function columnsOf(items: unknown[], known: string[], isWide: boolean): string[] {
   const all = known.length > 0 ? known : keysOf(items[0])
   const isPlain = (name: string) => {

@@ -22,7 +22,7 @@ export async function readDocuments(paths: string[]): Promise<Document[]> {
   for (const file of paths.flatMap(filesOf)) {
     const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
     for (const [index, value] of values.entries()) {
-      // Empty documents are skipped, such as the one after a final `---`.
+      // Empty documents are skipped, such as the document after a final `---`.
       if (value === null) continue
       const source = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
       const document = documentOf(value, source)

@@ -19,7 +19,7 @@ interface Lease {
 }
 
 export interface Ownership extends Omit<Stored, 'lease'> {
-  /** Waits until no other apply of the set runs. Two of them could create the same objects twice. */
+  /** Waits until no other apply of the set runs. Two concurrent applies could create the same objects twice. */
   lock(): Promise<void>
   /** Renews the lease if it is due. Throws if another apply has the lease now. */
   renew(): Promise<void>

@@ -20,7 +20,9 @@ export interface Step {
 
 /** The objects that exist in the tenant. */
 interface ExistingObjects {
-  /** Returns the object with this name. Throws if several objects have it, because a document can name none of them exactly. */
+  /**
+   * Returns the object with this name. Throws if several objects have it, because a document cannot say which of these objects it means.
+   */
   get(name: string): Found | undefined
 }
 

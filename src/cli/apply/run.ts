@@ -11,7 +11,7 @@ const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'u
 
 const nameOf = ({ kind, key }: Step) => stepKey(kind.name, key)
 
-/** Runs the steps and returns those that failed. A step that depends on a failed object fails too, and is reported in the same way. */
+/** Runs the steps and returns the failed steps. A step that depends on a failed object fails too, and is reported in the same way. */
 export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
   const failed: { step: Step; exitCode: number }[] = []
   const attempt = async (step: Step, work: () => unknown) => {

@@ -150,7 +150,7 @@ function handleOffline(state: State, error: WaypostError) {
   state.options.onError(error.message)
 }
 
-/** Interrupts the connection. Half of the devices send DISCONNECT; the others close the connection without it. */
+/** Interrupts the connection. Half of the devices send DISCONNECT; the other half close the connection without DISCONNECT. */
 function interrupt(state: State) {
   state.interrupted = true
   if (Math.random() < 0.5) state.client?.disconnect()

@@ -56,8 +56,8 @@ export function handleMessage(
 function respond({ connection, destination, message }: Arrived, reply: Reply): PublishCode | undefined {
   sendResponse(connection, destination, message, reply)
   if (reply.statusCode < 400) return undefined
-  // Before MQTT 5 there is no negative acknowledgement. Closing the connection makes the client send the message again. After a 500 the
-  // message is acknowledged, because the client would otherwise send it for ever.
+  // Before MQTT 5 there is no negative acknowledgement. Closing the connection makes the client send the message again. A message that
+  // caused a 500 is acknowledged, because the client would otherwise send it again for ever.
   if (reply.statusCode === 503 && message.qos > 0 && connection.client.protocolVersion < 5)
     throw new Error('storing the message failed')
   return publishCodeOf(reply.statusCode)

@@ -3,8 +3,8 @@ import type { Message, Qos, Subscription } from '../mqtt/host.ts'
 import { filterMatches } from '../topic.ts'
 
 /**
- * The subscriptions of a connection. A client that represents many devices has thousands of them. The two flags show when filters need not
- * be compared.
+ * The subscriptions of a connection. A client that represents many devices has thousands of subscriptions. The two flags show when filters
+ * need not be compared.
  */
 export interface Subscribed {
   byFilter: Map<string, { qos: Qos; identifier: number | undefined }>
@@ -27,7 +27,7 @@ export function addSubscriptions(subscribed: Subscribed, subscriptions: Subscrip
   }
 }
 
-/** Returns the QoS of a push: the greatest of the matching subscriptions; 0 without any. */
+/** Returns the QoS of a push: the greatest QoS of the matching subscriptions, or 0 if no subscription matches. */
 export function pushQos(subscribed: Subscribed | undefined, topic: string): Qos {
   if (subscribed)
     for (const [filter, { qos }] of subscribed.byFilter) if (qos > 0 && filterMatches(filter, topic)) return qos

@@ -29,7 +29,7 @@ export function bindSubscribedEndpoints(parts: HostParts, connection: DeviceConn
   lookUpEndpoints(parts, connection, [...topics.values()])
 }
 
-/** Identifies the endpoints that subscriptions name, and binds those that no other connection represents. */
+/** Identifies the endpoints that subscriptions name, and binds the endpoints that no other connection represents. */
 export function lookUpEndpoints(parts: HostParts, connection: DeviceConnection, topics: Topic[]) {
   const { state } = connection
   for (const topic of topics)

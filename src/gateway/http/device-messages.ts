@@ -217,7 +217,7 @@ const causes: Record<number, string> = {
   401: 'The token is unknown, suspended or revoked, or the tenant does not accept this device.',
   403: 'The extension does not allow this to the device.',
   404: 'There is no such application version, extension or resource.',
-  405: 'The method is not POST, the only one that devices use.',
+  405: 'The method is not POST. Devices use only POST.',
   413: `The payload is larger than ${bodyLimitBytes} bytes.`,
   429: 'The devices of the tenant exceed a rate limit or its quota of bytes a day, or the address has presented too many wrong tokens. `Retry-After` holds the seconds to wait.',
   503: 'The message could not be stored; send it again after the seconds in `Retry-After`.',

@@ -18,7 +18,7 @@ export interface WebSocketDeps {
 
 const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
-/** Twice the size of a packet, because a frame may hold several. */
+/** Twice the size of a packet, because a frame may hold several packets. */
 const frameBytesMax = 2 * bodyLimitBytes
 /** Above this number of unsent bytes, pings are not answered, because pongs would fill the send buffer of a client that does not read. */
 const unsentForPongMax = 65_536
@@ -48,7 +48,8 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
       webSocket.on('ping', (data) => {
         if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
       })
-      // MQTT-6.0.0-1: a frame with text closes the connection. The listener runs before that of the stream, so its bytes are not read.
+      // MQTT-6.0.0-1: a frame with text closes the connection. This listener runs before the listener of the stream, so the bytes of the
+      // frame are not read.
       webSocket.on('message', (_data, isBinary) => {
         if (!isBinary) stream.destroy()
       })

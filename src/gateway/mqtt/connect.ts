@@ -188,7 +188,7 @@ export function yieldTo(
 
 const takenOverText = 'another connection has taken over the session'
 
-/** Closes the old connection; its session stays in memory for the new one. */
+/** Closes the old connection. Its session stays in memory for the new connection. */
 function closeOldConnection(old: Peer) {
   old.session = undefined
   end(old, Code.takenOver, takenOverText)

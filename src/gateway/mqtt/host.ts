@@ -177,7 +177,7 @@ export interface Sessions<S = unknown> {
   catchUp(): void
   /** Checks queued messages of connected clients with `Host.mayDeliver`, after a permission has ended. Calls are debounced. */
   recheck(): void
-  /** Returns the number of connections, including those before CONNECT. */
+  /** Returns the number of connections, including connections that have not sent CONNECT yet. */
   count(): number
   /** Stops accepting connections, acknowledges stored messages, sends DISCONNECT and closes all connections. */
   close(): Promise<void>

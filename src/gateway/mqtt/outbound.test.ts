@@ -130,7 +130,7 @@ test('the server uses as many topic aliases as the client allows', async () => {
   ])
 })
 
-test('the server drops messages that expire in the queue, and sends the remaining expiry of the others', async () => {
+test('the server drops messages that expire in the queue; a message that it sends has its remaining expiry', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 1 } })
   const expiring = (topic: string, messageExpiryInterval: number) =>
     connection.send(message(topic, 1, { properties: { messageExpiryInterval } }))
@@ -213,7 +213,7 @@ test('the host may close a connection with a reason', async () => {
   }
 })
 
-test('an error of the host for one connection does not affect others', async () => {
+test('an error of the host for one connection does not affect other connections', async () => {
   const fail = () => {
     throw new Error('a bug')
   }

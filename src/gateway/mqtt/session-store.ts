@@ -42,15 +42,15 @@ export interface SessionStore {
   /** Called at CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
   /**
-   * Called when the connection ends. Updates stored messages and adds the others. `yieldedTo` is the node that the client has
-   * connected to and that waits for the session.
+   * Called when the connection ends. Updates the messages that are stored already, and inserts the messages that are not. `yieldedTo` is
+   * the node that the client has connected to and that waits for the session.
    */
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
   /** Deletes the session. If a claim is passed, the session is deleted only if no later connection has claimed it. */
   discard(key: string, claim?: number): Promise<void>
   /** Removes the row that records which node has the connection of the client. Called after a connection without a stored session. */
   removeHolder(key: string, claim: number): void
-  /** Signals a waiting node that this node writes nothing more to the session. */
+  /** Signals a waiting node that this node no longer writes to the session. */
   release(key: string, to: string): void
   /** Writes the rows of connected clients again, because they may have been lost. */
   restoreHolders(sessions: { key: string; claim: number }[]): Promise<void>
@@ -58,7 +58,10 @@ export interface SessionStore {
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** Deletes a stored message, after it was acknowledged or dropped. */
   deleteMessage(key: string, storeId: string): void
-  /** Restarts the expiry of connected sessions. Returns those that were taken over, are deleted or have queued messages. */
+  /**
+   * Restarts the expiry of connected sessions. Returns the sessions that another node has taken over, that are deleted, or that have queued
+   * messages.
+   */
   touch(sessions: { key: string; claim: number }[]): Promise<SessionStatus[]>
   /** Resolves when all pending calls are written. */
   close(): Promise<void>

@@ -88,7 +88,7 @@ export function requeueInFlight(session: Session) {
 
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
 
-/** Detaches the session from its connection. A session that outlives the connection is stored; any other is dropped. */
+/** Detaches the session from its connection. A session that outlives the connection is stored; any other session is dropped. */
 export function leaveSession(peer: Peer, phase: number, yieldedTo: string | undefined) {
   const { session, layer } = peer
   peer.session = undefined

@@ -44,7 +44,7 @@ export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 }
 /** Reasons why reading from a connection is paused. Each is a bit of `Peer.paused`. */
 export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
 
-/** An acknowledgement that waits until earlier ones are sent. */
+/** An acknowledgement that waits until earlier acknowledgements are sent. */
 export interface Acknowledgement {
   /** First byte of the packet. 0 means that nothing is sent (QoS 0). */
   header: number

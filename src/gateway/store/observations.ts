@@ -41,7 +41,7 @@ export async function deleteObservations(sql: Sql, { endpointId, extension }: Ob
   await sql`delete from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
-/** Deletes the observations of unregistered endpoints. Observations that a new endpoint with the same id has set since stay. */
+/** Deletes the observations of unregistered endpoints. If an endpoint with the same id was registered since, its observations are kept. */
 export async function deleteObservationsOf(sql: Sql, endpointIds: string[], before: Date) {
   await sql`
     delete from gateway.observations where endpoint_id = any(${endpointIds}::text[]) and set_at <= ${before}`

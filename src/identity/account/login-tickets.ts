@@ -1,6 +1,6 @@
 /**
- * Issues tickets that replace the password at the next login. A user who has just chosen a password through a link gets one. A ticket can
- * be used once, within two minutes.
+ * Issues tickets that replace the password at the next login. A user who has just chosen a password through a link gets a ticket. A ticket
+ * can be used once, within two minutes.
  */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'

@@ -3,12 +3,12 @@ import { defineError } from '../../kernel/errors.ts'
 export const UsernameTaken = defineError<{ username: string }>(
   'username_taken',
   409,
-  'Another user of the tenant has the username {username}; choose another one',
+  'Another user of the tenant has the username {username}; choose another username',
 )
 export const NameTaken = defineError<{ name: string }>(
   'name_taken',
   409,
-  'Another user of the tenant logs in as {name}, its username or e-mail address; choose another one',
+  'Another user of the tenant logs in as {name}, its username or e-mail address; choose another name',
 )
 export const LastAdministrator = defineError<{ role: string }>(
   'last_administrator',

@@ -56,7 +56,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`PUT ${root}/roles/strong`, change)).status, 204)
   })
 
-  test('a caller cannot assign a role with more permissions, to themselves or to others', async () => {
+  test('a caller cannot assign a role with permissions that the caller lacks, neither to themselves nor to other users', async () => {
     await refused(`PUT ${root}/users/${managerId}/roles`, ['tenant-admin'], /(endpoint|application):create/)
     await refused(`PUT ${root}/users/${managerId}`, { roles: ['tenant-admin'] }, /(endpoint|application):create/)
     await refused(

@@ -34,8 +34,8 @@ export async function serveFrame(request: FastifyRequest, reply: FastifyReply, f
 }
 
 /**
- * Returns 204 if the state of the login is the one that the page expects. Returns 404 if the login has begun or ended since, and 403 if the
- * origin is not allowed.
+ * Returns 204 if the login has the state that the page expects. Returns 404 if the login has begun or ended since, and 403 if the origin is
+ * not allowed.
  */
 async function loginStatus({ baseUrl, core, realm, provider, query }: FrameRequest, cookies: string): Promise<number> {
   const { client_id: clientId, origin, session } = Object.fromEntries(new URLSearchParams(query))

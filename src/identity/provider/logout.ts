@@ -39,7 +39,7 @@ export function useOneStepLogout(provider: Provider, { library, mount }: Instanc
     try {
       const claims = decodeJwt(hint as string)
       const client = await provider.Client.find(claims.aud)
-      // This checks signature, issuer and audience. An expired hint is valid.
+      // The library checks signature, issuer and audience. It accepts an expired hint.
       if (client) await provider.IdToken.validate(hint as string, client)
       if (client && (clientId === undefined || clientId === claims.aud)) return { client, claims }
     } catch {

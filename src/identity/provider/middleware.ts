@@ -11,7 +11,7 @@ import { connectPath, extrasOf } from './library.ts'
 import { catalogueCodeOf } from './oauth-errors.ts'
 import { refreshClaims } from './refresh-tokens.ts'
 
-/** Grant types that consume a code or refresh token and create a new one. */
+/** Grant types that consume a code or refresh token and create new tokens. */
 const exchangeGrants = new Set<unknown>(['refresh_token', 'authorization_code'])
 
 const corsHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
@@ -83,7 +83,7 @@ export const answerLikeKeycloak =
       }
     }
     if (ctx.routerName === 'introspection' && body.active) {
-      // The token model has no audience, because userinfo rejects tokens with one. The audience is added here.
+      // The token model has no audience, because userinfo rejects tokens with an audience. The audience is added here.
       const { AccessToken, ClientCredentials } = ctx.oidc.entities
       body.aud = (AccessToken ?? ClientCredentials)?.extra?.aud
       body.username = body.preferred_username

@@ -58,7 +58,9 @@ const tokens = Type.Object(
     refresh_token: Type.Optional(
       Type.String({ description: 'Token for the next token request. Absent with grant_type client_credentials.' }),
     ),
-    refresh_expires_in: Type.Integer({ description: 'Lifetime of the refresh token in seconds; 0 without one.' }),
+    refresh_expires_in: Type.Integer({
+      description: 'Lifetime of the refresh token in seconds; 0 if there is no refresh token.',
+    }),
     token_type: Type.String({ description: 'Always `Bearer`.' }),
     scope: Type.String({ description: 'Granted scopes, separated by spaces.' }),
     id_token: Type.Optional(

@@ -109,7 +109,7 @@ export function createSecondFactors(deps: Deps) {
       return codes.map(grouped)
     },
 
-    /** Removes one factor. If it was the last one, also removes the recovery codes. */
+    /** Removes one factor. If the user has no factor left, also removes the recovery codes. */
     remove: (tenantId: string, userId: string, id: string) =>
       db.tx(async (sql) => {
         if (!(await store.deleteFactor(sql, tenantId, userId, id))) return false

@@ -2,7 +2,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const stepMs = 30_000
-/** The codes of this many time steps before and after the current one are accepted too, because clocks differ. */
+/** The codes of this many time steps before and after the current time step are accepted too, because clocks differ. */
 const driftSteps = 1
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 

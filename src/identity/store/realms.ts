@@ -2,7 +2,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { RealmStatus } from '../contract.ts'
 import type { Client, Realm, SigningKey } from '../types.ts'
 
-/** Finds a realm with its clients and keys. It is one statement, so that all of them belong to the same revision. */
+/** Finds a realm with its clients and keys. One statement reads everything, so that realm, clients and keys belong to the same revision. */
 export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | undefined> {
   const [row] = await sql`
     select r.tenant_id, r.display_name, r.login_theme, r.status, r.access_token_seconds, r.refresh_token_seconds,

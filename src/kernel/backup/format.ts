@@ -15,7 +15,7 @@ const digestLength = 32
 const tagLength = 32
 /** Maximum size of a frame. No frame that is written is as large. The limit prevents that a damaged length causes a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
-/** Small frames are buffered up to this size, because each content has three of them. */
+/** Small frames are buffered up to this size, because each content needs three small frames. */
 const bufferBytes = 256 * 1024
 
 export type FrameType = 'H' | 'T' | 'D' | 'E' | 'C' | 'M' | 'Z'

@@ -1,4 +1,4 @@
-/** Records backups and restores, so that administrators see when the last one ran. */
+/** Records backups and restores, so that administrators see when the last backup or restore ran. */
 import { hostname } from 'node:os'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import { newId } from '../ids.ts'

@@ -14,7 +14,7 @@ import {
 /** Returns the schema that has the module's tables. */
 export const schemaOf = (module: string) => module.replaceAll('-', '_')
 
-/** Returns the migrations that were applied to this database; none in a new one. */
+/** Returns the migrations that were applied to this database. The list of a new database is empty. */
 export async function readApplied(sql: Sql): Promise<Manifest['migrations']> {
   const [exists] = await sql`select to_regclass('kernel.migrations') is not null as yes`
   if (!exists?.yes) return []
@@ -143,7 +143,7 @@ export async function countExistingRows(sql: Sql, tables: TableEntry[]): Promise
   return nonEmpty
 }
 
-/** Returns the backend pids of other Waypost connections to this database, except those of backups and restores. */
+/** Returns the backend pids of other Waypost connections to this database, except connections of backups and restores. */
 export async function findOtherBackends(sql: Sql): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity

@@ -174,7 +174,7 @@ async function readTable(
   try {
     await pipeline(Readable.from(pieces()), createZstdDecompress(), meter.stream, sink as never)
   } catch (error) {
-    // The receiver may have failed on its own, or because the rows ended early.
+    // Waits until the receiver has ended too. Its own error is ignored here, because the pipeline reports it.
     await receiving?.catch(() => {})
     if (isDecompressionError(error))
       throw damagedError(path, `the rows of ${table.schema}.${table.name} cannot be unpacked`)

@@ -123,7 +123,7 @@ async function restoreTables(
 
 const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
 
-/** Returns those of this program's migrations that the backup contains, in this program's order. */
+/** Returns the migrations that this program has and the backup contains, in the order of this program. */
 function migrationsOf(manifest: Manifest, programMigrations: Migration[]): Migration[] {
   const checksums = new Map(programMigrations.map((migration) => [keyOf(migration), migration.checksum]))
   for (const backupMigration of manifest.migrations) {

@@ -34,7 +34,7 @@ export interface Blobs {
   read(key: string, range?: ByteRange): Promise<Readable | undefined>
   /** Removes the content, or the remains of an interrupted write. Does nothing if there is no content. */
   remove(key: string): Promise<void>
-  /** Lists all keys in no particular order, including those of unfinished and interrupted writes. */
+  /** Lists all keys in no particular order, including the keys of unfinished and interrupted writes. */
   keys(): AsyncIterable<{ key: string; changedAt: Date }>
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import { type Blobs, blobKeyPattern, pathOfKey, type S3Settings } from './blobs.ts'
 import { openStore, requestText, S3Error, type S3Store, sendWithRetries, xmlValue } from './s3-requests.ts'
 
-/** S3 requires parts of at least 5 MiB, except for the last one. */
+/** S3 requires parts of at least 5 MiB, except for the last part. */
 const partBytes = 5 * 1024 * 1024
 const partsMax = 10_000
 
@@ -28,7 +28,7 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
         if (fitsIntoOnePart) await requestText(store, { method: 'PUT', path, body: firstPart }, [200])
         else await writeParts(store, path, parts, firstPart)
       } finally {
-        // This ends the iteration over `content` too, even after a failure.
+        // `return` also ends the iteration over `content`, even after a failure.
         await parts.return(undefined)
       }
     },

@@ -126,7 +126,7 @@ export async function countTasks(sql: Sql, conditions: TaskConditions): Promise<
   return row?.count
 }
 
-/** Makes this run the only one that may write to the task. An earlier run of the task stops at its next page. */
+/** Makes this run the only run that may write to the task. An earlier run of the task stops at its next page. */
 export async function takeTask(sql: Sql, run: { taskId: string; type: string; runner: string }) {
   const [row] = await sql<TaskRow[]>`
     update kernel.bulk_tasks set runner = ${run.runner}, state = 'running', touched_at = now()

@@ -150,7 +150,7 @@ export interface PartHandler<D extends object> {
 export type WalkStep = { last: number; count: number } | 'end' | 'canceled'
 
 export interface WalkHandler<D extends object> {
-  /** Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last one. */
+  /** Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last processed item. */
   step(sql: Sql, task: Task<D>, from: { after: number; limit: number }): Promise<WalkStep>
   /** Runs once after the last step, in the transaction that ends the task. */
   finish?(sql: Sql, task: Task<D>): Promise<void>

@@ -34,7 +34,7 @@ export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 /** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Thrown by work that cannot continue in its transaction but can succeed in a new one. `tx` repeats the work. */
+/** Thrown by work that cannot continue in its transaction but can succeed in a new transaction. `tx` repeats the work. */
 export class TransactionConflictError extends Error {}
 
 /**

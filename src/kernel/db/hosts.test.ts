@@ -87,7 +87,7 @@ test('hosts are tried in order, beginning with the last host that accepted a con
   assert.deepEqual(tried, ['one', 'two', 'two', 'three', 'one', 'one', 'two', 'three'])
 })
 
-/** Starts two servers with the same tables. A setting can make one of them read-only. */
+/** Starts two servers with the same tables. A setting can make one of the servers read-only. */
 async function twoServers() {
   const [one, two] = await Promise.all([aServer(), aServer()])
   const address = `${one.user}:${one.password}@127.0.0.1:${one.port},127.0.0.1:${two.port}/${one.database}`

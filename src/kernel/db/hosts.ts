@@ -14,7 +14,7 @@ export interface Server {
   answered: number
   /** Reports that the current host rejects writes; the next connection goes to the next host. */
   reportReadOnly(): void
-  /** Tries the hosts in order, starting with the last good one. */
+  /** Tries the hosts in order, starting with the host of the last successful connection. */
   tryHosts<T>(open: (host: Host) => Promise<T>): Promise<T>
 }
 

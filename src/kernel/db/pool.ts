@@ -1,4 +1,4 @@
-/** The pool: shared connections for single statements, exclusive ones for transactions, and one for LISTEN. */
+/** The pool: shared connections for single statements, exclusive connections for transactions, and a connection for LISTEN. */
 import { runCopyIn, runCopyOut } from './copy.ts'
 import { DatabaseUseError } from './errors.ts'
 import { createExclusiveConnections } from './exclusive.ts'
@@ -12,7 +12,8 @@ import { plainBegin, runTransaction, type TransactionSql } from './transactions.
 
 export interface PoolOptions {
   /**
-   * Maximum number of connections. Single statements share half of them; transactions use the others. There is at least one of each kind.
+   * Maximum number of connections. Single statements share half of the connections; transactions use the other half. Each half has at least
+   * one connection.
    */
   max: number
   name?: string

@@ -103,7 +103,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** Sends the statements of the transaction. BEGIN is sent together with the first one. */
+/** Sends the statements of the transaction. BEGIN is sent together with the first statement. */
 function createRunner(link: Link, state: State, begin: Statement): Runner {
   /** Rejects if the transaction is over, because its connection may already have another owner. */
   function sendIfOpen<R>(send: () => Promise<R>): Promise<R> {
@@ -117,7 +117,7 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   }
 
   /**
-   * Sends the first statement. Other statements wait for its answer, because if BEGIN failed, each of them would be committed on its own.
+   * Sends the first statement. Other statements wait for its answer, because if BEGIN failed, each statement would be committed separately.
    */
   function sendFirst<R>(send: () => Promise<R>): Promise<R> {
     const sent = sendIfOpen(send)

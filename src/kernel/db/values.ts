@@ -116,8 +116,8 @@ const toJson: Parser = (text) => JSON.parse(text)
 const unchanged: Parser = (text) => text
 
 /**
- * Columns of these types are parsed; all others stay text. bigint columns are parsed as numbers, because they contain counts and sizes far
- * below 2^53.
+ * Columns of these types are parsed; values of all other types stay text. bigint columns are parsed as numbers, because they contain counts
+ * and sizes far below 2^53.
  */
 const scalars: [parser: Parser, ...oids: number[]][] = [
   [toBoolean, 16],

@@ -22,7 +22,7 @@ import { type Account, canReach } from './account.ts'
 export type Binaries = { initdb: string; postgres: string; major: string }
 
 /**
- * Finds PostgreSQL programs that the account can run: those of the npm package if possible, else a copy.
+ * Finds PostgreSQL programs that the account can run: the programs of the npm package if possible, else a copy.
  * @param privateDirectory the directory for a copy if the server runs as the platform's own user
  */
 export function locateBinaries(account: Account | undefined, privateDirectory: string): Binaries {
@@ -55,7 +55,7 @@ function locatePackage(): { native: string; version: string } {
   return { native: join(folder, 'native'), version }
 }
 
-/** Returns the paths to check. If a restrictive umask or a closed parent directory blocks access, it blocks at least one of them. */
+/** Returns the paths to check. If a restrictive umask or a closed parent directory blocks access, it blocks at least one of these paths. */
 function pathsToProbe(native: string): string[] {
   return ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(native, path))
 }

@@ -12,7 +12,7 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     max_connections: 100,
 
     shared_buffers: `${sharedBuffersMiB(memoryBytes)}MB`,
-    // This keeps the write-ahead log below 1 GB on disk. A checkpoint begins at about half of this size.
+    // With this value, the write-ahead log stays below 1 GB on disk. A checkpoint begins at about half of this size.
     max_wal_size: '768MB',
     jit: 'off',
     fsync: 'on',

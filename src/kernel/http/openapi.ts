@@ -195,7 +195,7 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
   })
 }
 
-/** Returns the headers of conditional requests: `If-None-Match` for operations with 304, `If-Match` for those with 412. */
+/** Returns the headers of conditional requests: `If-None-Match` for operations with 304, `If-Match` for operations with 412. */
 function conditionsOf({ response, fails }: Operation['schema']) {
   const header = (name: string, description: string) => ({
     name,

@@ -1,6 +1,6 @@
 /** Checks names of operations: `noun.verb`, such as `endpoints.list` or `endpoints.metadata.patch`. Clients are generated from them. */
 
-/** The allowed verbs with their methods. Use an existing verb rather than a new one. */
+/** The allowed verbs with their methods. Use an existing verb if one fits. */
 const methodsOf: Record<string, readonly string[]> = {
   list: ['GET'],
   get: ['GET'],
@@ -23,7 +23,7 @@ const methodsOf: Record<string, readonly string[]> = {
   link: ['PUT', 'POST'],
   unlink: ['PUT', 'POST'],
   rotate: ['POST'],
-  /** Makes an old version the current one. */
+  /** Makes an old version the current version. */
   restore: ['POST'],
   /** Checks a candidate and stores nothing. */
   validate: ['PUT'],

@@ -378,7 +378,7 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
       { prefix: root },
     )
   }
-  // Raw routes are a separate plugin, so that their body parsers and error handler do not affect others.
+  // Raw routes are a separate plugin, so that their body parsers and error handler do not affect other routes.
   if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, record)))
 }
 

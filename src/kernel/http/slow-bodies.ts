@@ -35,7 +35,7 @@ export function createSlowBodies<C extends { socket: Socket }>(
   { windowMs, bytesPerSecond }: SlowBodyLimit,
 ): SlowBodies<C> {
   let samples = new Map<C, Sample>()
-  /** Slow connections; the last one is the slowest. */
+  /** Slow connections; the slowest is last. */
   let slow: C[] = []
   let timer: NodeJS.Timeout | undefined
 

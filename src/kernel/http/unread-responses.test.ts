@@ -74,7 +74,7 @@ async function isClosed(socket: Socket) {
 }
 
 for (const kind of ['HTTP', 'HTTPS'])
-  test(`a large response over ${kind} that the client does not read is ended; one that is read slowly arrives`, async () => {
+  test(`a large response over ${kind} that the client does not read is ended; a response that the client reads slowly arrives`, async () => {
     const https = kind === 'HTTPS' ? await aServerCertificate(['localhost']) : undefined
     const { unread, reader } = await aServer({ stallMs: 300, https })
     const [silent, slow] = [await reader(['/large']), await reader(['/large'])]
@@ -87,7 +87,7 @@ for (const kind of ['HTTP', 'HTTPS'])
     assert.ok(await isClosed(silent))
   })
 
-test('many clients that read nothing hold a limited number of bytes, and do not affect one that reads', async () => {
+test('many clients that read nothing hold a limited number of bytes, and do not affect a client that reads', async () => {
   const { unread, reader, url } = await aServer({ bytesMax: 40 * megabyte })
   const silent: Socket[] = []
   for (let n = 0; n < 20; n++) silent.push(await reader(['/large']))
@@ -101,7 +101,7 @@ test('many clients that read nothing hold a limited number of bytes, and do not 
   assert.ok(closed.filter(Boolean).length >= 15, `${closed.filter(Boolean).length} closed`)
 })
 
-test('streamed lists count while their clients read nothing, and those of clients that read continue', async () => {
+test('a streamed list counts towards the limit while its client reads nothing; lists of clients that read are sent completely', async () => {
   const { unread, reader, url } = await aServer({ bytesMax: 15 * megabyte, stallMs: 1000 * 60 })
   const late = fetch(`${url}/late`).then((answer) => answer.text())
   const [reading, ...silent] = await Promise.all(Array.from({ length: 12 }, () => reader(['/list'])))
@@ -116,7 +116,7 @@ test('streamed lists count while their clients read nothing, and those of client
   assert.equal(await late, '[]')
 })
 
-test('short responses that wait behind one that is not read are counted, until their connection closes', async () => {
+test('short responses that wait behind an unread response are counted, until their connection closes', async () => {
   const { unread, reader } = await aServer()
   const socket = await reader(['/large', ...Array.from({ length: 200 }, () => '/short')])
   await eventually(() => assert.ok(unread.bytes >= text.length + 100 * short.length, `${unread.bytes}`))

@@ -24,12 +24,12 @@ export const defaultUnreadLimit: UnreadLimit = { bytesMax: 128 * 1024 * 1024, st
 
 /** Smaller responses fit into the buffers of the operating system, and are counted only if they wait behind another response. */
 const countedMin = 16 * 1024
-/** Responses from this size are sent in slices, which show how much of them the client has read. */
+/** Responses from this size are sent in slices, because the number of sent slices shows how much the client has read. */
 const slicedMin = 64 * 1024
 const checkMs = 1000
 /** Number of bytes that a streamed list counts while its client reads nothing. A part of a list has up to 100 rows. */
 const listBytes = 2 * 1024 * 1024
-/** Time after which the client of a streamed list counts as one that reads nothing. */
+/** If a client has read nothing for this time, its streamed list counts. */
 const listStallMs = 2000
 /** The part of `bytesMax` that stays after the slowest readers were disconnected, so that this does not happen for each new response. */
 const keptPart = 0.9
@@ -144,7 +144,7 @@ const isText = (payload: unknown): payload is string | Buffer => typeof payload 
 /** Returns whether the response waits for an earlier response on the same connection. */
 const isQueued = (response: ServerResponse) => response.socket === null
 
-/** Returns how many bytes the operating system has accepted. `bytesWritten` also counts those that still wait in the process. */
+/** Returns how many bytes the operating system has accepted. `bytesWritten` also counts bytes that still wait in the process. */
 const sentBytes = (socket: Socket) => socket.bytesWritten - socket.writableLength
 
 /** Hook for `onSend` of routes, after compression. Sends a large text in slices. */

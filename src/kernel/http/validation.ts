@@ -1,5 +1,5 @@
 /**
- * Validates requests and serializes responses. A schema is compiled on first use, because compiling hundreds of them would slow down the
+ * Validates requests and serializes responses. A schema is compiled on first use, because compiling hundreds of schemas would slow down the
  * start. Bodies are validated strictly. Parts of the URL are texts and are converted; for bodies, such conversion would turn null into "".
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv'

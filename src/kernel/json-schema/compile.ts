@@ -69,7 +69,7 @@ const options: Options = {
   strict: false,
   logger: false,
   allErrors: true,
-  // Only own keys count: keys such as `constructor` are keys of the user's data, not inherited ones.
+  // Every object inherits `constructor`. The user's data has such a key only if it is an own key.
   ownProperties: true,
   // The generated code is changed so that it counts each violation when it is added to the list.
   code: { regExp: linearRegExp, process: (code) => code.replaceAll('}errors++;', '}errors++;countViolation();') },

@@ -82,10 +82,10 @@ const tooLarge = () => exceeded('the schema takes too much memory to compile or 
 
 /** Creates the threads. Each batch occupies one thread. The caller limits how many batches run at a time. */
 export function createSchemaThreads(): SchemaThreads {
-  /** Threads without a request. The last one was used most recently, so it has the most recent schemas compiled. */
+  /** Threads without a request. The last thread was used most recently, so it has the most recent schemas compiled. */
   const free: Thread[] = []
 
-  /** Ends a thread. `answer` is for the request in progress. If no request has begun, it is for the first one. */
+  /** Ends a thread. `answer` is for the request in progress. If no request has begun, it is for the first request. */
   function end(thread: Thread, answer?: SchemaAnswer | Error) {
     clearTimeout(thread.timer)
     const index = free.indexOf(thread)

@@ -141,7 +141,7 @@ function createPeers(deps: {
     }
   }
 
-  /** Sends the changes. If further changes arrive meanwhile, sends those too. Returns false if the node did not acknowledge. */
+  /** Sends the changes. If further changes arrive meanwhile, sends them too. Returns false if the node did not acknowledge. */
   async function send(peer: Peer): Promise<boolean> {
     await sleep(batchMs)
     while (peer.needsAll || peer.changed.size > 0)

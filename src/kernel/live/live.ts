@@ -1,6 +1,6 @@
 /**
- * Delivers events of topics to subscriptions on this node and on others (docs/adr/0029-live-streams.md). A topic without
- * subscriptions costs its publisher one lookup in an empty map.
+ * Delivers events of topics to subscriptions on this node and on other nodes (docs/adr/0029-live-streams.md). A topic without subscriptions
+ * costs its publisher one lookup in an empty map.
  */
 import type { Log } from '../log.ts'
 import type { Members } from '../members.ts'

@@ -82,7 +82,7 @@ export interface TopicDefinition {
   hasEndpoints?: boolean
   /** True if each node finds the events itself, so that events are not forwarded. */
   isLocal?: boolean
-  /** Called when the first subscription of this node starts, and when the last one ends. */
+  /** Called when the first subscription of this node starts, and when the last subscription ends. */
   watched?(isWatched: boolean): void
   /** True if a new subscription first gets the history, that is, the current state of what it watches. */
   beginsWithHistory?: boolean
@@ -108,7 +108,7 @@ export interface LiveTopic {
   tenantsHere(): string[]
 }
 
-/** The events of a topic that a node needs: those of a tenant, of one of its applications or of an endpoint. */
+/** The events of a topic that a node needs: the events of a tenant, of one of its applications or of an endpoint. */
 export interface Interest {
   topic: string
   tenantId: string

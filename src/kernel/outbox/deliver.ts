@@ -80,7 +80,7 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
   return true
 }
 
-/** Separates two kinds of heads: those whose events are all delivered, and those with delivered and waiting events. */
+/** Separates two kinds of heads: heads whose events are all delivered, and heads with delivered and waiting events. */
 function splitHeads(heads: store.Head[], events: store.WaitingEvent[], done: number) {
   const eventsByKey = Map.groupBy(events, ({ key }) => key)
   const begunKeys = new Set(events.slice(0, done).map(({ key }) => key))

@@ -20,6 +20,6 @@ export const batchFailed = defineLogMessage({
   level: 'error',
   text: 'an event handler failed within a batch; delivering the events of its key one by one',
   cause:
-    'A service threw an error while it handled an event after others of the same key, so the batch was rolled back.',
+    'A service threw an error while it handled an event in a batch of events with the same key, so the batch was rolled back.',
   action: 'Look at the error. If the event fails again on its own, another message follows.',
 })

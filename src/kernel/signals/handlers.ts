@@ -1,4 +1,4 @@
-/** Calls the handlers of signals on this node. A handler that fails is logged, and the others are still called. */
+/** Calls the handlers of signals on this node. The error of a handler is logged, and the next handlers are still called. */
 import type { Log } from '../log.ts'
 import type { Handler, Signal } from './define.ts'
 import { resetListenerFailed, signalHandlerFailed } from './log-messages.ts'

@@ -18,7 +18,7 @@ export const resetListenerFailed = defineLogMessage({
 export const signingKeyReadFailed = defineLogMessage({
   level: 'warn',
   text: 'could not read the signing key of signals; keeping the previous key',
-  cause: 'A signal did not verify with the known key, and the database did not return the current one.',
+  cause: 'A signal did not verify with the known key, and the database did not return the current key.',
   action: 'Nothing if the database was unreachable for a moment; the key is read again with the next such signal.',
 })
 
@@ -31,7 +31,7 @@ export const signatureInvalid = defineLogMessage({
 
 export const sendingFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not send signals; stored ones are sent again, the others are lost',
+  text: 'could not send signals; stored signals are sent again, signals that are not stored are lost',
   cause: 'The database rejected the statement that sends a batch. `lost` counts messages that were not stored.',
   action: 'Check the database if it happens repeatedly. Caches reset themselves when the connection was lost.',
 })

@@ -26,7 +26,10 @@ export interface Matcher extends JavaObject {
 /** Maximum length of a regular expression, because its compiled program grows with it. */
 const patternMax = 4096
 
-/** Flags of Java. RE2 has corresponding flags for some of them; the others need no flag, or the pattern is rewritten for them. */
+/**
+ * Flags of Java. RE2 has corresponding flags for some of these flags. A flag without a counterpart needs no flag in RE2, or the pattern is
+ * rewritten for it.
+ */
 const flagBits = {
   CASE_INSENSITIVE: 2,
   COMMENTS: 4,

@@ -155,7 +155,7 @@ export function between(unit: Enumerated, from: Temporal, to: Temporal): bigint 
 
 const local = (self: Temporal): { seconds: number; nano: number } => epochOf({ ...self, offset: 0 })
 
-/** Moves a temporal to the offset of another one, so that calendar units are counted in days of the first temporal. */
+/** Moves a temporal to the offset of another temporal, so that calendar units are counted in days of the first temporal. */
 function sameOffset(self: Temporal, like: Temporal): Temporal {
   const { seconds, nano } = epochOf(self)
   const localSeconds = seconds + like.offset!

@@ -92,7 +92,7 @@ export function plusMonths(days: number, months: number): number {
   return daysFromCivil(newYear, newMonth, Math.min(day, monthLength(newYear, newMonth)))
 }
 
-/** Returns week and year of ISO 8601. The first week is the one with the first Thursday. */
+/** Returns week and year of ISO 8601. The first week is the week with the first Thursday. */
 export function isoWeek(days: number): { week: number; year: number } {
   const thursday = days - dayOfWeek(days) + 4
   const { year } = civilFromDays(thursday)

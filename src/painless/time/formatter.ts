@@ -16,7 +16,7 @@ import {
 } from './temporal.ts'
 import { findZone, fixedZone, type Zone } from './zones.ts'
 
-/** A DateTimeFormatter. Parsing tries its patterns in turn; printing uses the first one. */
+/** A DateTimeFormatter. Parsing tries its patterns one after the other; printing uses the first pattern. */
 export interface Formatter extends JavaObject {
   patterns: Pattern[]
   print: ((value: Temporal) => string) | undefined

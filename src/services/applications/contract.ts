@@ -20,8 +20,8 @@ export interface Applications {
   /** Finds a version by its name. The name is unique on the platform, because a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
-   * Returns the effective configuration of a service instance: the keys of the version take precedence over those of the application. The
-   * schema of the instance adds defaults and removes invalid parts, also in the next two functions.
+   * Returns the effective configuration of a service instance: the keys of the version take precedence over the keys of the application.
+   * The schema of the instance adds defaults and removes invalid parts, also in the next two functions.
    */
   configuration<C>(query: {
     tenantId: string
@@ -38,8 +38,8 @@ export interface Applications {
     read: (config: C, version: ApplicationVersionRef) => T,
   ): (version: ApplicationVersionRef) => T | Promise<T>
   /**
-   * Returns a page of a tenant's applications: all, or those with these `names`, ordered by name. Each application has its configuration of
-   * the instance, and those of its versions.
+   * Returns a page of a tenant's applications: all, or only the applications with these `names`, ordered by name. Each application has its
+   * configuration of the instance and the configurations of its versions.
    */
   configurationPage<C>(query: {
     tenantId: string

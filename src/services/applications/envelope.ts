@@ -97,7 +97,7 @@ export interface StoredEntry extends StoredConfiguration {
 
 /**
  * Writes all configurations as one envelope, in pieces. Rows must be ordered by instance, application and version. The application's own
- * row must come before those of its versions.
+ * row must come before the rows of its versions.
  */
 export async function* writeWholeEnvelope(rows: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
   let previous: StoredEntry | undefined

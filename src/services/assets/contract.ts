@@ -1,6 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The contract is empty, because no other service calls this one. */
+/** The contract is empty, because no other service calls this service. */
 export type Assets = Record<never, never>
 export const Assets = contract<Assets>('assets')
 

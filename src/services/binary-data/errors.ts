@@ -29,17 +29,17 @@ export const NoEndpoint = defineError<{ endpointId: string; appName: string }>(
 export const ContentLost = defineError(
   'content_lost',
   404,
-  'The content is missing in the blob store; the log of the platform says more, tell its operator',
+  'The content is missing in the blob store; ask the operator of the platform, whose log names the cause',
 )
 export const UploadRejected = defineError(
   'upload_refused',
   403,
-  'The upload token in X-Auth-Token is missing, expired or not valid; get a new one from the extension bcx',
+  'The upload token in X-Auth-Token is missing, expired or not valid; get a new token from the extension bcx',
 )
 export const QuotaExceeded = defineError<{ quota: number }>(
   'quota_exceeded',
   413,
-  'The upload exceeds the storage quota of the tenant, {quota} bytes for all files and blobs; delete some first',
+  'The upload exceeds the storage quota of the tenant, {quota} bytes for all files and blobs; delete files or blobs first',
 )
 export const ChecksumMismatch = defineError<{ header: string }>(
   'checksum_mismatch',

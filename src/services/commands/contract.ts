@@ -64,7 +64,7 @@ export interface Commands {
   addCarrier(carrier: CommandCarrier): void
   /** Returns the outstanding commands of an endpoint, oldest first, as many as fit into a message to a device. */
   outstanding(endpoint: EndpointKey): Promise<OutstandingCommand[]>
-  /** Returns the ids of those of these endpoints that have outstanding commands. */
+  /** Returns which of these endpoints have outstanding commands, by id. */
   waiting(endpoints: EndpointKey[]): Promise<Set<string>>
   /** Records that a carrier has delivered commands. */
   handedOver(endpoint: EndpointKey, commands: OutstandingCommand[]): void
@@ -74,7 +74,7 @@ export interface Commands {
   invokeAndWait(ctx: Ctx, command: NewInvocation, awaitMs: number): Promise<AwaitedCommand>
   /**
    * Stores results on behalf of a device, for services between the platform and devices. Returns how many results belong to outstanding
-   * commands; the others are ignored.
+   * commands; all other results are ignored.
    */
   results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
   /** A command for many endpoints as a bulk task. */

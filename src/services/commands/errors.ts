@@ -39,7 +39,7 @@ export const CommandDeleted = defineError<{ commandId: number }>(
 export const TooManyOutstanding = defineError<{ limit: number }>(
   'too_many_outstanding_commands',
   429,
-  'The endpoint already has {limit} commands without a result, the maximum; delete some, or wait until they end',
+  'The endpoint already has {limit} commands without a result, the maximum; delete commands, or wait until they end',
 )
 export const PayloadTooLarge = defineError<{ limit: number }>(
   'command_payload_too_large',

@@ -1,5 +1,5 @@
 /**
- * Stores the results of an endpoint in the order of their arrival. Messages that arrive while others are being stored form the next batch.
+ * Stores the results of an endpoint in the order of their arrival. Messages that arrive while a batch is being stored form the next batch.
  */
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import type { KeyedMutex } from '../../kernel/keyed-mutex.ts'

@@ -33,7 +33,7 @@ export interface NeededServices {
 export interface DeviceCommands {
   /** Returns the outstanding commands of a type, or of all types, oldest first, as many as fit into a message. */
   outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingRow[]>
-  /** Stores results in order. Returns, for each message, how many results belong to outstanding commands; the others are ignored. */
+  /** Stores results in order. Returns, for each message, how many results belong to outstanding commands; all other results are ignored. */
   results(endpoint: DeviceEndpoint, messages: ResultMessage[]): Promise<number[]>
   /** Pushes the commands that were not pushed on the current connection of the endpoint. */
   catchUp(endpoint: DeviceEndpoint): Promise<void>

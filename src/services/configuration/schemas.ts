@@ -53,7 +53,7 @@ const noVersion = 'The application version does not exist, or the caller may not
 const writeFails = {
   400: 'The body is not JSON, or a parameter is malformed.',
   413: 'The configuration has more than 1,000,000 bytes of JSON.',
-  422: 'The configuration violates the schema of the version; `errors` lists `path` (JSON pointer) and `message` of the first 100 violations, `moreErrors` counts the others.',
+  422: 'The configuration violates the schema of the version; `errors` lists `path` (JSON pointer) and `message` of the first 100 violations, `moreErrors` counts further violations.',
   503: 'The stored schema cannot be used, or the database does not answer. Nothing was changed.',
 }
 const schemaMissing = '; or the application requires a schema and there is none.'
@@ -196,7 +196,7 @@ export const validateSchema = {
   fails: {
     400: 'The body is not JSON.',
     404: `${noVersion}.`,
-    422: 'The schema cannot be used; `errors` lists `path` (JSON pointer) and `message` of the first 100 problems, `moreErrors` counts the others.',
+    422: 'The schema cannot be used; `errors` lists `path` (JSON pointer) and `message` of the first 100 problems, `moreErrors` counts further problems.',
   },
 }
 

@@ -10,7 +10,7 @@ export const NoRevocationList = defineError<{ id: string }>(
 export const UsernameTaken = defineError<{ username: string }>(
   'credential_username_taken',
   409,
-  'Other credentials of the tenant have the username {username}; choose another one',
+  'Other credentials of the tenant have the username {username}; choose another username',
 )
 export const TransitionRejected = defineError<{ from: string; to: string; possible: string }>(
   'credential_move_refused',

@@ -1,6 +1,6 @@
 /**
- * Runs bcrypt on libuv's threads, at most two at a time, because the process has only four of them. Each tenant has a queue, and the queues
- * take turns, so that many logins in one tenant do not block others. If a queue is full, the login gets 429.
+ * Runs bcrypt on libuv's threads, at most two at a time, because the process has only four of these threads. Each tenant has a queue, and
+ * the queues take turns, so that many logins in one tenant do not block other tenants. If a queue is full, the login gets 429.
  */
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'

@@ -1,6 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The contract is empty, because no other service calls this one. */
+/** The contract is empty, because no other service calls this service. */
 export type Dashboards = Record<never, never>
 export const Dashboards = contract<Dashboards>('dashboards')
 

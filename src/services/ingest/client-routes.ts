@@ -1,6 +1,6 @@
 /**
- * Paths that clients of Elasticsearch and OpenSearch call beside those of routes.ts. They are not in the API reference, because each does what
- * an operation of the reference does.
+ * Paths that clients of Elasticsearch and OpenSearch call, besides the paths in routes.ts. They are not in the API reference, because each
+ * does what an operation of the reference does.
  */
 import type { Ctx } from '../../kernel/contract.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'

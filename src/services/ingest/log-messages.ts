@@ -20,7 +20,7 @@ export const engineFailed = defineLogMessage({
 })
 export const engineAnswersAgain = defineLogMessage({
   level: 'warn',
-  text: 'the search engine accepts documents again; those that waited are being sent',
+  text: 'the search engine accepts documents again; waiting documents are being sent',
   cause: 'Sending documents to the search engine had failed before, and succeeds again.',
   action: 'Nothing: the documents that waited are being sent.',
 })

@@ -3,7 +3,7 @@ import { defineError } from '../../kernel/errors.ts'
 export const LinkInvalid = defineError(
   'link_invalid',
   404,
-  'The link is wrong or has expired, or its creator may not use it any more; create another one',
+  'The link is wrong or has expired, or its creator has lost the permission for it; create another link',
 )
 export const LinkedNotFound = defineError<{ problem: string }>('linked_resource_not_found', 404, '{problem}')
 export const LinkedForbidden = defineError<{ problem: string }>('linked_resource_forbidden', 403, '{problem}')

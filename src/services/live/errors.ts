@@ -16,7 +16,7 @@ export const NoEndpoint = defineError<{ endpointId: string }>(
 export const NoStream = defineError<{ streamId: string }>(
   'no_such_stream',
   404,
-  'There is no open stream {streamId} of this caller; open a new one with the id of the last event that you received',
+  'There is no open stream {streamId} of this caller; open a new stream with the id of the last event that you received',
 )
 
 export const NodeSilent = defineError(

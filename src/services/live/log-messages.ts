@@ -23,7 +23,7 @@ export const historyFailed = defineLogMessage({
 
 export const valueUnread = defineLogMessage({
   level: 'warn',
-  text: 'could not read a value for streams; they keep the last one, retrying',
+  text: 'could not read a value for streams; the streams keep the previous value; retrying',
   cause: 'The database did not answer, or too many such reads run at the same time.',
   action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
 })

@@ -174,7 +174,7 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   },
   fails: {
     400: fails[400],
-    404: 'The stream has ended, or belongs to another caller: open a new one.',
+    404: 'The stream has ended, or belongs to another caller: open a new stream.',
     503: 'The node that serves the stream does not answer.',
   },
 })

@@ -231,7 +231,7 @@ async function historyOf({ deps, ctx }: State, entry: Entry, since: number): Pro
   }
 }
 
-/** Ends one subscription with a reason. The others continue. */
+/** Ends one subscription with a reason. The other subscriptions continue. */
 function endSubscription({ entries, outlet, ctx }: State, entry: Entry, error: unknown) {
   const { request, topic } = entry
   entry.close()

@@ -66,7 +66,7 @@ const metadataPath = (description: string) =>
 const valueName = (fallback: string, description: string) =>
   defaulted(Type.String({ minLength: 1, maxLength: 255, default: fallback, description }))
 
-/** The metadata keys by which the directory searches and sorts, unless an application chooses others. */
+/** The metadata keys by which the directory searches and sorts, unless an application chooses other keys. */
 export const defaultDirectoryKeys = [
   'name',
   'displayName',

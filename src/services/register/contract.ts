@@ -84,7 +84,7 @@ export const endpointResource = ({ tenantId, applicationName, endpointId }: Omit
 
 /** A change that a device makes to its own metadata (10/EPMP). */
 export type MetadataChange =
-  /** Replaces all keys except those in `keep`. If `only` is given, replaces only these keys and leaves all others unchanged. */
+  /** Replaces all keys except the keys in `keep`. If `only` is given, replaces only these keys and leaves all other keys unchanged. */
   | { replace: Record<string, unknown>; keep?: string[]; only?: string[] }
   | { merge: Record<string, unknown>; remove?: string[] }
   | { remove: string[] }
@@ -105,7 +105,7 @@ export interface FilterRef {
   matchedEndpointsCount: number
 }
 
-/** Selects endpoints for a task: those that an active filter matches, or a list of distinct ids. */
+/** Selects endpoints for a task: the endpoints that an active filter matches, or a list of distinct ids. */
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
 /**
@@ -243,7 +243,7 @@ export interface Register {
   reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
-  /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */
+  /** Returns up to a thousand endpoints that this endpoint contains (outbound) or is contained in (inbound). */
   relatedEndpoints(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
   /** Finds the tenant's filters with these ids. Filters that do not exist are not in the result. */
@@ -288,7 +288,7 @@ export interface Register {
   containments: Containments
   /** Returns the ids of the active filters that the endpoint matches. */
   matchingFilters(endpointId: string): Promise<string[]>
-  /** Returns, for each endpoint, those of these filters that are active and match it. Endpoints that match none are not in the map. */
+  /** Returns, for each endpoint, which of these filters are active and match it. An endpoint that matches no filter is not in the map. */
   matchesOf(
     sql: Sql,
     query: { tenantId: string; endpointIds: string[]; filterIds: string[] },

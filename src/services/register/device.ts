@@ -1,6 +1,6 @@
 /**
  * Implements the device extension epmx (10/EPMP). The application configuration `epmx` can contain an allow list of keys,
- * `{"metadata-keys": {"<key>": {"write-enabled": true}}}`. Devices may read these keys, and write those with `write-enabled`.
+ * `{"metadata-keys": {"<key>": {"write-enabled": true}}}`. Devices may read these keys, and write the keys with `write-enabled`.
  */
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'

@@ -15,7 +15,7 @@ export const EndpointIdTaken = defineError<{ endpointId: string }>(
 export const EndpointTokenTaken = defineError<{ applicationName: string }>(
   'endpoint_token_taken',
   409,
-  'Application {applicationName} already has this endpointToken; choose another one',
+  'Application {applicationName} already has this endpointToken; choose another token',
 )
 export const NoApplicationHere = defineError<{ name: string }>(
   'no_such_application_here',

@@ -54,7 +54,7 @@ export const PartOfAlertSetting = defineError<{ id: string; alertSettingId: stri
 export const TooManyDefinitions = defineError<{ limit: number }>(
   'too_many_definitions',
   400,
-  'The rules, actions and triggers of the tenant have more than {limit} bytes together; delete some, or make their scripts shorter',
+  'The rules, actions and triggers of the tenant have more than {limit} bytes together; delete rules, actions or triggers, or make their scripts shorter',
 )
 export const ScriptsBusy = defineError(
   'too_many_scripts',

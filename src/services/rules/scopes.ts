@@ -4,7 +4,7 @@ import { actionTypes, triggerTypes } from './model.ts'
 
 const existing = ['read', 'update', 'delete']
 
-/** Returns the scopes for one kind of object. The scope `create` applies to the tenant, the others to the object itself. */
+/** Returns the scopes for one kind of object. The scope `create` applies to the tenant, all other scopes to the object itself. */
 const library = (kind: string) => ({
   ...scopes(`tenant:${kind}`, ['create'], heldBy.tenantAdmins),
   ...scopes(kind, existing, heldBy.tenantAdmins),

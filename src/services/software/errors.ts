@@ -44,5 +44,5 @@ export const LinkRejected = defineError(
 export const SoftwareContentLost = defineError(
   'software_content_lost',
   404,
-  'The content of the file is missing in the blob store; the log of the platform says more, tell its operator',
+  'The content of the file is missing in the blob store; ask the operator of the platform, whose log names the cause',
 )

@@ -13,7 +13,7 @@ const targeted = (filterId: string) => ({
   filters: [{ filterId }],
 })
 
-/** Adds rows of endpoints that match no filter. Their ids sort before those of registered endpoints. */
+/** Adds rows of endpoints that match no filter. Their ids sort before the ids of registered endpoints. */
 const addEndpoints = (app: string, from: number, to: number) => sql`
   insert into software.endpoints (tenant_id, application_name, endpoint_id, current, matched, updated_date)
   select 'default', ${app}, '!' || lpad(n::text, 6, '0'), 1, true, now() from generate_series(${from}::integer, ${to}::integer) n`

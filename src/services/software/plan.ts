@@ -40,7 +40,7 @@ export interface Plan {
   candidates: ReadonlyMap<number, PlannedVersion[]>
 }
 
-/** The filters that an endpoint matches. The bits of the first 52 filters are in `mask`, those of the others in `more`. */
+/** The filters that an endpoint matches. The bits of the first 52 filters are in `mask`, the bits of all further filters in `more`. */
 export interface Matches {
   mask: number
   more: number[] | null

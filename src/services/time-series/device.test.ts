@@ -35,7 +35,7 @@ test('a sample whose new series exceeds the limit of the application is rejected
   assert.equal((await sensor.receives(`${topic}/json/1/status`)).text, '')
   const error = {
     statusCode: 400,
-    reasonPhrase: `Application ${app} already has 3 values of series, the maximum, and auto~d.value is a new one; nothing was stored`,
+    reasonPhrase: `Application ${app} already has 3 values of series, the maximum, and auto~d.value would be a further value; nothing was stored`,
   }
   for (const end of ['', '/2']) {
     await sensor.publish(`${topic}/json${end}`, [

@@ -4,7 +4,7 @@ import { defineError } from '../../kernel/errors.ts'
 export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,
-  'Application {applicationName} already has {limit} values of series, the maximum, and {series} is a new one; nothing was stored',
+  'Application {applicationName} already has {limit} values of series, the maximum, and {series} would be a further value; nothing was stored',
 )
 
 export const TooManySubscriptions = defineError<{ limit: number }>(

@@ -57,7 +57,7 @@ function interleave(sources: Points[]): Points {
       const index = next[source]!
       if (index >= sources[source]!.count) continue
       const candidate = sources[source]!.times[index]!
-      // If times are equal, the later list wins. The points of the others are skipped below.
+      // If times are equal, the later list wins. The points of the other lists are skipped below.
       if (candidate <= time) [chosen, time] = [source, candidate]
     }
     if (chosen < 0) break

@@ -8,7 +8,7 @@ export const recordHead = 2
 export const numberBytes = 8
 export const recordHeadBytes = recordHead * numberBytes
 
-/** Returns the values; NaN for those that are not numbers. */
+/** Returns the values. A value that is not a number is NaN. */
 export function valuesInRecord(record: Buffer): number[] {
   const values: number[] = []
   for (let offset = recordHeadBytes; offset < record.length; offset += numberBytes)

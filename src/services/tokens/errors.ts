@@ -15,7 +15,7 @@ export const NoToken = defineError<{ endpointId: string; endpointTokenId: string
 export const TokenTaken = defineError<{ applicationName: string }>(
   'token_taken',
   409,
-  'Application {applicationName} already has this token; choose another one',
+  'Application {applicationName} already has this token; choose another token',
 )
 export const TooManyTokens = defineError<{ endpointId: string; limit: number }>(
   'too_many_tokens',

@@ -144,5 +144,5 @@ export const setStatus = {
     },
   ),
   response: { 204: Empty() },
-  fails: { 404: noToken, 409: 'The token cannot go from its present status to this one.' },
+  fails: { 404: noToken, 409: 'The token cannot go from its present status to this status.' },
 }

@@ -231,7 +231,7 @@ export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<TokenForV
     join tokens.tokens t on t.application_name = requested.application_name and t.token_hash = requested.token_hash`
 }
 
-/** Inserts the key, unless there already is one. */
+/** Inserts the key, unless a key exists. */
 export async function insertLookupKey(sql: Sql, sealed: string) {
   await sql`insert into tokens.lookup_keys (id, sealed) values (1, ${sealed}) on conflict (id) do nothing`
 }

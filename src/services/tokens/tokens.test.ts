@@ -47,7 +47,7 @@ suite('provisioning a token', () => {
     const { endpointId } = await anEndpoint(app)
     const answer = await admin(`POST ${tokensOf(endpointId)}`, { applicationName: app, token })
     assert.equal(answer.status, 409)
-    assert.deepEqual(answer.body, { message: `Application ${app} already has this token; choose another one` })
+    assert.deepEqual(answer.body, { message: `Application ${app} already has this token; choose another token` })
     const foreign = await anEndpoint(otherApplication.app)
     await provision(foreign.endpointId, { applicationName: otherApplication.app, token })
   })

@@ -211,7 +211,7 @@ suite('functions for the register', () => {
     return outcome
   }
 
-  test('of twenty concurrent registrations with the same token one succeeds, and the others write nothing', async () => {
+  test('of twenty concurrent registrations with the same token, one succeeds and nineteen write nothing', async () => {
     const { app, version } = await anApplication()
     const ids = Array.from({ length: 20 }, () => waypost.kit.newId())
     const outcomes = await Promise.all(ids.map((id) => provision(app, 'wanted by all', id)))

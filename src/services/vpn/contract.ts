@@ -5,6 +5,6 @@ export class CannotServe extends Error {
   override readonly name = 'CannotServe'
 }
 
-/** The contract is empty, because no other service calls this one. `waypost vpn` runs the server (assembly/vpn.ts). */
+/** The contract is empty, because no other service calls this service. `waypost vpn` runs the server (assembly/vpn.ts). */
 export type Vpn = Record<never, never>
 export const Vpn = contract<Vpn>('vpn')

@@ -89,7 +89,7 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   // The version that was read when the user began to type. The page may read it again later; the older ETag then still detects a change of
   // another caller.
   const [base, setBase] = useState<{ etag: string | undefined; value: unknown }>()
-  // The version whose place another caller has taken, until the page has read the new version.
+  // The version that another caller has replaced. Undefined as soon as the page has read the new version.
   const [replaced, setReplaced] = useState<typeof base>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)

@@ -129,7 +129,7 @@ export const tabTexts = {
     'Sends one message over HTTP with a token of the device, as the device would. It appears in the timeline and in the values.',
   actToken: 'Token',
   actTokenNote:
-    'The platform does not keep tokens in a readable form. Paste the one of the device, or create another one for this.',
+    'The platform does not keep tokens in a readable form. Paste the token of the device, or create another token for this test.',
   actKind: 'Message',
   actKinds: { samples: 'Samples (dcx)', metadata: 'Metadata (epmx)' },
   actPayload: 'Payload',

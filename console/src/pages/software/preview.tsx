@@ -18,7 +18,7 @@ const shownMax = 10
 
 export function Preview({ software: { appName, version, rolloutStrategy } }: { software: Software }) {
   const [chosen, setChosen] = useState<Strategy>()
-  // Until the user chooses a strategy, the preview shows that of the version, which changes when the rollout starts.
+  // Until the user chooses a strategy, the preview shows the strategy of the version, which changes when the rollout starts.
   const strategy = chosen ?? rolloutStrategy
   const preview = useGet('software.rollout.preview', {
     ...{ appName, softwareVersion: version, rolloutStrategy: strategy },

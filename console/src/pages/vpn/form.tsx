@@ -1,5 +1,5 @@
 /**
- * Changes description, user name and SSH key of a VPN client: these are three operations, and only those with a changed field are called.
+ * Changes description, user name and SSH key of a VPN client: three operations. The form calls only the operations whose field has changed.
  */
 import type { FormEvent } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'

@@ -34,7 +34,7 @@ export async function lockClient(sql: Sql, tenantId: string, id: string): Promis
   return row
 }
 
-/** Merges settings into those that the tenant has registered. Null removes a setting. Returns false if there is no such client. */
+/** Merges settings into the settings that the tenant has registered. Null removes a setting. Returns false if there is no such client. */
 export async function updateOwnSettings(
   sql: Sql,
   tenantId: string,

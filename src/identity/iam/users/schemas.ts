@@ -99,7 +99,7 @@ export const updateUser = {
   name: 'users.update',
   summary: 'Change a user',
   description:
-    'Changes the fields in the body; the others keep their values. To change the username, e-mail address, password or `enabled`, or ' +
+    'Changes the fields in the body; all other fields keep their values. To change the username, e-mail address, password or `enabled`, or ' +
     'to take a role away, the caller must hold all permissions that the user holds.',
   params: byUser,
   body: UserChange,

@@ -179,7 +179,7 @@ async function requireKnownVersions(sql: Sql, applicationName: string, entries: 
 
 const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)
 
-/** Throws 400 for entries of applications or versions other than those in the URL. */
+/** Throws 400 for an entry of an application or version that the URL does not name. */
 function rejectOtherNames(entry: Entry, { applicationName, versionName }: ApplicationOrVersion) {
   if (entry.applicationName !== applicationName)
     throw invalidField(entry.path, `expected only the application ${applicationName}`)

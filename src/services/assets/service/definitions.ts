@@ -15,7 +15,7 @@ export interface Definition {
   parse(): unknown
 }
 
-/** Creates the error for violations. `errors` lists the first ones, `moreErrors` is the number of the others. */
+/** Creates the error for violations. `errors` lists the first violations, `moreErrors` is the number of further violations. */
 const violationError = (field: string, problem: string, { violations, more }: Violations) =>
   InvalidRequest(
     { problem: `${field}: ${problem}` },

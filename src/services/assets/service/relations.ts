@@ -55,7 +55,7 @@ async function lockEntities({ register }: Deps, sql: Sql, ctx: Ctx, relations: E
   return [...tenantIds][0]!
 }
 
-/** Divides relations into those that the register stores and the rows of this service. */
+/** Divides relations into relations that the register stores and relations that this service stores. */
 function divide(relations: EntityRelation[]) {
   const isOfRegister = ({ type, from, to }: EntityRelation) =>
     type === 'CONTAINS' && from.entityType === 'ENDPOINT' && to.entityType === 'ENDPOINT'

@@ -18,7 +18,7 @@ const relationRows = (sql: Sql, rows: RelationRow[]) => sql`
     ${rows.map(({ fromId }) => fromId)}::text[], ${rows.map(({ toType }) => toType)}::text[],
     ${rows.map(({ toId }) => toId)}::text[]) as g(type, from_type, from_id, to_type, to_id)`
 
-/** Inserts relations. Returns those that did not exist. */
+/** Inserts relations. Returns the relations that did not exist before. */
 export async function insertRelations(
   sql: Sql,
   tenantId: string,
@@ -37,7 +37,7 @@ const keepEnded = (sql: Sql, at: Date) => sql`
   select tenant_id, from_type, from_id, to_type, to_id, type, created_date, greatest(created_date, ${at}::timestamptz)
   from deleted`
 
-/** Ends relations. Returns those that existed. */
+/** Ends relations. Returns the relations that existed. */
 export async function deleteRelations(
   sql: Sql,
   tenantId: string,

@@ -8,7 +8,7 @@ import * as items from '../store/items.ts'
 
 export interface Allowance {
   quota: number
-  /** The bytes that this upload may have, including those of the content that it replaces. */
+  /** Maximum number of bytes of this upload. If it replaces a content, the bytes of the old content are available too. */
   remaining: number
 }
 
@@ -33,7 +33,7 @@ export async function allowanceOf(
   const quota = (await tenants.storageQuota(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
   if (quota === Number.POSITIVE_INFINITY) return { quota, remaining: quota }
   const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
-  // After a change to a smaller package, a tenant can use more than its quota. It may still replace a file with a smaller one.
+  // After a change to a smaller package, a tenant can use more than its quota. It may still replace a file with a smaller file.
   return { quota, remaining: Math.max(0, quota - used) + replacedBytes }
 }
 

@@ -21,7 +21,7 @@ export async function insertServiceContent(sql: Sql, content: ServiceContent) {
   await sql`insert into binary_data.service_contents ${sql({ ...content })}`
 }
 
-/** Deletes contents and returns those that existed. */
+/** Deletes contents and returns the contents that existed. */
 export async function deleteServiceContents(
   sql: Sql,
   tenantId: string,

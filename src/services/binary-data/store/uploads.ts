@@ -139,7 +139,7 @@ export async function findMark(sql: Sql): Promise<string | undefined> {
   return row?.mark
 }
 
-/** Stores the mark, unless there already is one. Returns the stored mark. */
+/** Stores the mark, unless a mark is already stored. Returns the stored mark. */
 export async function insertMarkIfAbsent(sql: Sql, newMark: string): Promise<string> {
   await sql`insert into binary_data.store_mark (id, mark) values (1, ${newMark}) on conflict (id) do nothing`
   const [row] = await sql`select mark from binary_data.store_mark`

@@ -59,7 +59,7 @@ function partOf<R, P extends object>(
       next = page.next
       if (text.length > 0) yield text
       if (next === undefined) return
-      // This lets other requests run between two pages.
+      // The pause lets other requests run between two pages.
       await setImmediate()
     }
   }

@@ -156,7 +156,7 @@ const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.Outsta
     const connection = parts.gateway.connectionOf(endpoint.endpointId)
     if (!connection) return
     const state = parts.pushed.get(connection)
-    // The ids directly follow those of the last push, so there are no other new commands to read.
+    // The ids directly follow the ids of the last push, so there are no other new commands to read.
     if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, endpoint, connection, state, fresh)
     else {
       // While the commands are read, a device that reconnects may send results again. Commands with such results must not be pushed.

@@ -54,7 +54,7 @@ const batchMax = 200
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
 const statusWithoutResult = 202
-/** Maximum size of a payload that is stored together with others, because a statement must not contain a hundred large payloads. */
+/** Maximum size of a payload that is stored together with other payloads, because a statement must not contain a hundred large payloads. */
 const sharedBytesMax = 20_000
 
 /**

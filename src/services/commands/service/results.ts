@@ -11,7 +11,7 @@ import { type CommandState, pauseMsAfter, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
 const batchMax = 200
-/** Maximum size of a group of results that is stored together with others. */
+/** Maximum size of a group of results that is stored together with other groups. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
 const rowBytes = 50

@@ -171,7 +171,10 @@ function pageOrder(sql: Sql, { descending }: PageQuery): Fragment {
   return sql`sorted_at ${order}, endpoint_id ${order}, command_id ${order}`
 }
 
-/** Selects a page. Ended commands are sorted by their end, the others by their creation. Therefore two ordered index scans are merged. */
+/**
+ * Selects a page. Ended commands are sorted by their end, commands that have not ended by their creation. Therefore two ordered index scans
+ * are merged.
+ */
 function pageOf(sql: Sql, query: PageQuery): Fragment {
   const { offset, limit } = query
   const where = ofApplication(sql, query)

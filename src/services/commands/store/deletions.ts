@@ -23,7 +23,7 @@ interface Unregistered {
 const isRegistered = (sql: Sql, { registered }: Unregistered, endpointId: Fragment) =>
   sql`exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = ${endpointId})`
 
-/** Deletes some commands of unregistered endpoints. Returns those for which callers may be waiting. */
+/** Deletes some commands of unregistered endpoints. Returns the deleted commands for which callers may be waiting. */
 export async function deleteOfEndpoints(sql: Sql, endpoints: Unregistered & { limit: number }): Promise<Deleted[]> {
   return await sql<Deleted[]>`
     delete from commands.commands where ctid = any(array(

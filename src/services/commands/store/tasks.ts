@@ -145,7 +145,7 @@ export interface TaskEntry {
   status: 'pending' | 'executed' | 'expired'
 }
 
-/** Returns the applications of the task: those of its endpoints, and the application of its filter. */
+/** Returns the applications of the task: the applications of its endpoints, and the application of its filter. */
 export async function findTaskApplications(
   sql: Sql,
   { tenantId, taskId }: { tenantId: string; taskId: string },

@@ -154,9 +154,9 @@ function* inChunks(targets: store.Target[]): Generator<store.Target> {
       yield { ...target, endpointIds: target.endpointIds.slice(at, at + endpointsPerWrite) }
 }
 
-/** Returns the current configuration of the endpoints, if all of them have the same one and it equals the payload. */
+/** Returns the current configuration of the endpoints, if all endpoints have the same configuration and it equals the payload. */
 async function unchanged(sql: Sql, name: string, { digest }: Payload, targets: store.Target[]) {
-  // Most batches change something. Checking the first endpoint usually shows this without reading the others.
+  // Most batches change something. Checking the first endpoint usually shows this without reading the other endpoints.
   const [first] = targets
   const sample = first && { ...first, endpointIds: first.endpointIds.slice(0, 1) }
   if (sample && (await store.compareOwn(sql, sample, name, digest)).equal < sample.endpointIds.length) return undefined

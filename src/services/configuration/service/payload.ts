@@ -30,7 +30,7 @@ export interface SchemaOperations {
   check(version: ApplicationVersionRef, config: string): Promise<void>
 }
 
-/** Returns the violations for a response. `errors` lists the first ones, `moreErrors` is the number of the others. */
+/** Returns the violations for a response. `errors` lists the first violations, `moreErrors` is the number of further violations. */
 export const detailsOf = ({ violations, more }: Violations) => ({
   details: { errors: violations, ...(more > 0 && { moreErrors: more }) },
 })

@@ -44,7 +44,7 @@ export interface Pushes {
   /** Pushes the effective configurations to the endpoint, with the commit of `sql`. */
   endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
   batchWritten(sql: Sql, batch: { tenantId: string; configId: string }): Promise<void>
-  /** Pushes the effective configurations to those of these endpoints that are connected, with the commit of `sql`. */
+  /** Pushes the effective configurations to the given endpoints, with the commit of `sql`. Endpoints that are not connected get no push. */
   pageWritten(sql: Sql, page: WrittenPage): Promise<void>
   defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
   /** Pushes the configurations that an endpoint has not applied. Called after it has connected to this node. */
@@ -198,7 +198,7 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   const pace = createPace()
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsPerPage })
-    // A batch may name a version other than the endpoint's current one.
+    // A batch may name a version other than the current version of the endpoint.
     const connectedRows = rows.filter(
       ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
     )
@@ -249,7 +249,10 @@ interface Sent {
 const sendInOrder = (parts: Parts, endpoint: store.DeviceRef, configuration: Sent) =>
   parts.ordered(endpoint.endpointId, () => send(parts, endpoint, configuration))
 
-/** Sends a configuration, unless it was the last one on this connection. Calls for one endpoint must run one after the other. */
+/**
+ * Sends a configuration, unless the last push on this connection had the same configuration. Calls for one endpoint must run one after the
+ * other.
+ */
 async function send(
   { gateway, contents, pushed }: Parts,
   { tenantId, endpointId }: store.DeviceRef,

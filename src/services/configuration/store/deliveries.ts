@@ -109,7 +109,7 @@ const columns = (sql: Sql, items: Handover[]): Fragment => {
     ${column('name')}::text[], ${column('applicationName')}::text[], ${column('configId')}::text[]`
 }
 
-/** A delivery that was recorded in the history, because the configuration is not the endpoint's own current one. */
+/** A delivery that was recorded in the history, because the configuration is not the endpoint's own current configuration. */
 export interface RecordedHandover extends ConfigurationKey {
   /** True if the history has grown. */
   isNew: boolean

@@ -25,7 +25,7 @@ const columns = (sql: Sql) => sql`config_id, name, display_name, config, created
 const ownedBy = (sql: Sql, { tenantId, level, entityId }: SystemOwner) =>
   sql`tenant_id = ${tenantId} and level = ${level} and entity_id = ${entityId}`
 
-/** Inserts a configuration. Returns false if the owner already has one with this name. */
+/** Inserts a configuration. Returns false if the owner already has a configuration with this name. */
 export async function insertSystem(sql: Sql, owner: SystemOwner, row: SystemRow): Promise<boolean> {
   const { count } = await sql`
     insert into configuration.system_configs ${sql({ ...owner, ...row })}

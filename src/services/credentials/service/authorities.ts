@@ -50,7 +50,7 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
     return (await store.findAuthority(db.sql, tenantId)) ?? (await createAuthority(tenantId))
   }
 
-  /** Creates an authority. If several nodes do so concurrently, the first insert wins and the others are discarded. */
+  /** Creates an authority. If several nodes do so concurrently, the first insert wins and the other authorities are discarded. */
   async function createAuthority(tenantId: string): Promise<store.AuthorityRow> {
     const [id, serialNumber] = [newId(), newSerialNumber()]
     const isPlatform = tenantId === store.platformTenant

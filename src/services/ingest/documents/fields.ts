@@ -13,7 +13,7 @@ export interface Field {
 
 interface Node {
   children: Map<string, Node>
-  /** One bit for each type, and one for each type in a list. */
+  /** The types that values had: one bit for each type outside of lists, and one bit for each type in a list. */
   seen: number
 }
 

@@ -137,7 +137,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     const failed = items.flatMap((item) => Object.values(item)).filter((item) => item.status >= 300)
     const busy = failed.find(({ status: code }) => code === 429 || code >= 500)
     if (busy) throw new Error(busy.error?.reason ?? `status ${busy.status}`)
-    // Documents that the search engine rejects are not retried, because they would block all others for ever.
+    // Documents that the search engine rejects are not retried, because they would block all other documents for ever.
     engineRefused(log, { documents: failed.length, reason: failed[0]?.error?.reason })
   }
 

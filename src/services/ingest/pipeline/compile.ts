@@ -7,7 +7,7 @@ import { findProcessor } from './processors/registry.ts'
 import { compileCondition, ScriptMistake, type ScriptSettings } from './scripts.ts'
 import type { CompileResult, IngestDocument, Mistake, Outcome, Pipeline, PipelineInput, TracedStep } from './types.ts'
 
-/** Maximum number of processors in a pipeline, including those in `on_failure`. */
+/** Maximum number of processors in a pipeline, including the processors in `on_failure`. */
 const processorsMax = 1000
 /** Maximum nesting of processors in `foreach` and `on_failure`. */
 const depthMax = 16

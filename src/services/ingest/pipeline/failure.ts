@@ -1,6 +1,6 @@
 import { asJavaThrow, errorType, type ScriptError } from '../../../painless/errors.ts'
 
-/** The error of a processor. `type` and `reason` are those that the search engine would report. */
+/** The error of a processor. `type` and `reason` are the values that the search engine would report. */
 export class ProcessorError extends Error {
   readonly type: string
   readonly causedBy: Cause | undefined

@@ -1,4 +1,4 @@
-/** Returns the fields of documents: those that the template declares, and those that documents contained. */
+/** Returns the fields of documents: fields that the template declares, and fields that documents contained. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Field } from '../documents/fields.ts'
 import { parseExact, stringifyExact } from '../exact-json.ts'
@@ -43,7 +43,7 @@ export function createMappingOperations({ kit, applications }: Deps): MappingOpe
       const result: Record<string, unknown> = {}
       for (const name of names) {
         const known = indices.find(({ applicationName }) => applicationName === name)
-        // If there are several applications, those without an index are left out, because they never had a template.
+        // If there are several applications, applications without an index are left out, because they never had a template.
         if (!known && names.length > 1) continue
         const row = await findTemplate(sql, tenantId, name)
         const mappings = row ? (parseExact(row.template) as Template).mappings : {}

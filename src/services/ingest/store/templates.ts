@@ -63,7 +63,7 @@ export interface IndexRow {
   envelopeChanged: boolean
 }
 
-/** Returns the indices of a tenant: all, or those of these applications. */
+/** Returns the indices of a tenant: all, or only the indices of these applications. */
 export async function findIndices(sql: Sql, tenantId: string, names: string[] | 'all'): Promise<IndexRow[]> {
   return await sql<IndexRow[]>`
     select index_no, application_name, envelope_changed from ingest.indices

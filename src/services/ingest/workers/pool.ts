@@ -1,6 +1,6 @@
 /**
  * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog terminates a thread whose document takes
- * too long. That document fails, and the others continue on another thread.
+ * too long. That document fails, and the other documents of its batch continue on another thread.
  */
 import { Worker } from 'node:worker_threads'
 import { monotonicMs } from '../../../kernel/clock.ts'

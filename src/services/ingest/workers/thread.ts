@@ -191,7 +191,7 @@ function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline,
 function handle(message: ToThread) {
   const { work } = message
   const tenant = tenantOf(message.set)
-  // This lets the watchdog see for which document a pipeline is being compiled.
+  // The watchdog reads this cell to know for which document a pipeline is being compiled.
   Atomics.store(shared, cells.current, message.startAt + 1)
   const isStuck = work.kind === 'check' && message.stuck[0]
   if (isStuck) return send({ type: 'problem', problem: isStuck[1] })

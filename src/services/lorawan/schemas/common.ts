@@ -75,7 +75,7 @@ export const integrationPatch = (title: string) =>
       name: Type.Optional(nameField),
       description: Type.Optional(descriptionField),
     },
-    { title, description: 'The fields to change; others stay.' },
+    { title, description: 'The fields to change; all other fields keep their values.' },
   )
 
 export const endpointFields = {
@@ -91,18 +91,18 @@ export const endpointFields = {
           Type.Object(
             {
               type: Type.Literal('contains', { description: 'Kind of the relation.' }),
-              from: Name({ description: 'Id of the endpoint that contains the new one.' }),
+              from: Name({ description: 'Id of the endpoint that contains the new endpoint.' }),
             },
             {
               title: 'RelationFrom',
-              description: 'Another endpoint contains the new one.',
+              description: 'Another endpoint contains the new endpoint.',
               additionalProperties: true,
             },
           ),
           Type.Object(
             {
               type: Type.Literal('contains', { description: 'Kind of the relation.' }),
-              to: Name({ description: 'Id of the endpoint that the new one contains.' }),
+              to: Name({ description: 'Id of the endpoint that the new endpoint contains.' }),
             },
             {
               title: 'RelationTo',

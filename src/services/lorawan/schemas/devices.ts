@@ -34,7 +34,7 @@ const Statistics = Type.Object(
   {
     received: count('Uplinks that arrived, including the other three.'),
     stored: count('Uplinks that became samples.'),
-    duplicates: count('Uplinks with the same session and frame counter as another one within the hour before.'),
+    duplicates: count('Uplinks with the same session and frame counter as another uplink within the hour before.'),
     dropped: count('Uplinks without a usable payload, or while the device integration was suspended.'),
   },
   {
@@ -158,7 +158,7 @@ export const patchDevice = {
       description: Type.Optional(common.descriptionField),
       ...optionalRadioFields,
     },
-    { title: 'DeviceIntegrationPatch', description: 'The fields to change; others stay.' },
+    { title: 'DeviceIntegrationPatch', description: 'The fields to change; all other fields keep their values.' },
   ),
   response: { 200: DeviceIntegration },
   fails: { 400: 'A field is malformed, or the formatter does not parse.', 404: missing, ...ifMatchFails },

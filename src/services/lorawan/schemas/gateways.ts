@@ -151,7 +151,7 @@ export const patchGateway = {
   params,
   body: Type.Object(
     { name: Type.Optional(common.nameField), description: Type.Optional(common.descriptionField) },
-    { title: 'GatewayIntegrationPatch', description: 'The fields to change; others stay.' },
+    { title: 'GatewayIntegrationPatch', description: 'The fields to change; all other fields keep their values.' },
   ),
   response: { 200: GatewayIntegration },
   fails: { 404: missing, ...ifMatchFails },

@@ -103,7 +103,7 @@ async function connect(state: State) {
     if (state.isStopped) return
     if (state.startsClean) {
       await discardSession(options)
-      // This is recorded before the subscription. Otherwise the next node would discard uplinks that wait for it.
+      // The clean start is recorded before the subscription. Otherwise the next node would start clean again and lose queued uplinks.
       await options.cleaned()
       state.startsClean = false
     }

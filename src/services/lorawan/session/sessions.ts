@@ -137,7 +137,7 @@ async function claimAll(parts: Parts) {
     const available = await availableTenants(parts, rows)
     for (const row of rows)
       change(parts, row.appIntegrationId, async () => {
-        // A sweep may have freed a row whose session this node still has. That session is ended before a new one is opened.
+        // A sweep may have freed a row whose session this node still has. That session is ended before a new session is opened.
         await parts.held.get(row.appIntegrationId)?.session?.stop()
         open(parts, row, available.has(row.tenantId))
       })

@@ -82,7 +82,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 
 /**
  * Returns the time of the sample: when the network received the uplink, even if a later uplink arrived earlier. If the device has already
- * used this millisecond, the next one after its latest sample is used, because points with the same time replace each other.
+ * used this millisecond, the millisecond after its latest sample is used, because points with the same time replace each other.
  */
 function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {
   const plausibleMs = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt

@@ -36,7 +36,7 @@ export interface AppIntegrationRow extends IntegrationRow {
   error: string | null
 }
 
-/** The integrations that a caller may read: all of the tenant, or those of these applications and ids. */
+/** The integrations that a caller may read: all integrations of the tenant, or only the integrations with these applications and ids. */
 export type Visibility = 'all' | { appNames: string[]; ids: number[] }
 
 const columns = (sql: Sql) => sql`

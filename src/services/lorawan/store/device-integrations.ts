@@ -48,7 +48,7 @@ const columns = (sql: Sql) => sql`
 const source = (sql: Sql) => sql`
   lorawan.device_integrations d left join lorawan.device_statistics s on s.device_integration_id = d.id`
 
-/** Inserts devices. Returns the network ids of those that were inserted; the others are already taken. */
+/** Inserts devices. Returns the network ids of the inserted devices. A network id that is not returned is already taken. */
 export async function insertDeviceIntegrations(
   sql: Sql,
   common: { tenantId: string; appIntegrationId: number; appName: string; appVersionName: string; poolIds: string[] },

@@ -25,7 +25,7 @@ export interface GatewayIntegrationRow extends NewGatewayIntegration {
   version: number
 }
 
-/** Inserts gateways. Returns the network ids of those that were inserted; the others are already taken. */
+/** Inserts gateways. Returns the network ids of the inserted gateways. A network id that is not returned is already taken. */
 export async function insertGateways(
   sql: Sql,
   common: {
@@ -53,7 +53,7 @@ export async function insertGateways(
   return new Set(rows.map(({ netGatewayId }) => netGatewayId))
 }
 
-/** Returns those of these gateway ids that are taken, in any account integration of the tenant with the same identity server. */
+/** Returns which of these gateway ids are taken in any account integration of the tenant with the same identity server. */
 export async function findTakenGatewayIds(
   sql: Sql,
   server: { tenantId: string; netIdentityServerKey: string },

@@ -47,7 +47,7 @@ export interface CountLimits {
 export const defaultCountLimits: CountLimits = { budgetMs: 2000, steps: 25_000, candidatesMax: 20_000 }
 export const createCountConcurrency = () => createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
 
-/** Maximum number of values of a dimension. Further values are counted together as others. */
+/** Maximum number of values of a dimension. Further values are counted together. */
 const valuesMax = 20_000
 
 /** Sums of the steps: for each dimension, counts by value. */

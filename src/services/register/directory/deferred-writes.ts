@@ -5,7 +5,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { deferredWriteFailed } from '../log-messages.ts'
 
 export interface DeferredWrites<T> {
-  /** Adds a value and returns immediately. An older value does not replace a newer one. */
+  /** Adds a value and returns immediately. An older value does not replace a newer value. */
   add(value: T): void
   /** Stores everything that was added. */
   flush(): Promise<void>

@@ -35,7 +35,7 @@ export interface Conditions {
   connections: Connection[] | undefined
   activeAfter: Date | undefined
   activeBefore: Date | undefined
-  /** Active filters, the one with the fewest members first. */
+  /** Active filters; the filter with the fewest members is first. */
   filters: { filterId: string; members: number }[]
   metadata: Condition[]
 }

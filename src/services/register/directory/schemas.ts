@@ -233,7 +233,9 @@ export const listPlaces = {
                 description: 'Mean longitude of the endpoints, in degrees.',
               }),
               count: Type.Integer({ description: 'Number of endpoints in the cluster.' }),
-              endpointId: Type.Optional(Name({ description: 'Id of the endpoint, if the cluster is a single one.' })),
+              endpointId: Type.Optional(
+                Name({ description: 'Id of the endpoint, if the cluster is a single endpoint.' }),
+              ),
               name: Type.Optional(
                 Type.String({
                   description: 'Metadata key `name` of that endpoint, if it is a text; the first 200 characters.',

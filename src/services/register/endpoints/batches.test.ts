@@ -42,7 +42,7 @@ suite('a batch of registrations', () => {
       endpointToken: 'taken',
       metadata: { b: 1 },
       status: 'FAILED',
-      statusReason: `Application ${app} already has this endpointToken; choose another one`,
+      statusReason: `Application ${app} already has this endpointToken; choose another token`,
     })
     const reasons = failed.map(({ statusReason }: { statusReason: string }) => statusReason)
     assert.deepEqual(reasons.slice(0, 1), [`Endpoint ${taken} already exists; choose another id`])

@@ -69,7 +69,7 @@ suite('endpoints registered at the same time', () => {
       )
   })
 
-  test('when endpoints are registered at the same time with the same id or token, one is registered, and the others get 409', async () => {
+  test('when endpoints are registered at the same time with the same id or token, one endpoint is registered, and the other requests get 409', async () => {
     const { app, version } = await anApplication()
     const name = { appVersion: { name: version } }
     const sameId = numbers.map(() => admin(`POST ${endpoints}`, { ...name, endpointId: `${app}-same` }))

@@ -23,7 +23,7 @@ import {
 import { createRegisterAll, relationOf } from './registration-for-services.ts'
 import { createSharedTransactions } from './shared-transactions.ts'
 
-/** A relation between the new endpoint and an existing endpoint. `from` or `to` is the existing one. */
+/** A relation between the new endpoint and an existing endpoint. `from` or `to` is the existing endpoint. */
 export type RelationRequest = { type: 'contains'; from: string } | { type: 'contains'; to: string }
 
 export interface Registration {

@@ -37,8 +37,8 @@ const VersionName = Type.Object(
 const NewRelation = Type.Object(
   {
     type: relationType(),
-    from: Type.Optional(Name({ description: 'Id of the endpoint that contains the new one.' })),
-    to: Type.Optional(Name({ description: 'Id of the endpoint that the new one contains.' })),
+    from: Type.Optional(Name({ description: 'Id of the endpoint that contains the new endpoint.' })),
+    to: Type.Optional(Name({ description: 'Id of the endpoint that the new endpoint contains.' })),
   },
   { title: 'NewRelation', description: 'A relation of the endpoint to register; exactly one of `from` and `to`.' },
 )
@@ -57,7 +57,7 @@ export const registerEndpoint = {
       relations: Type.Optional(
         Type.Array(NewRelation, {
           maxItems: 1000,
-          description: 'Relations of the new endpoint to existing ones. Default: none.',
+          description: 'Relations of the new endpoint to existing endpoints. Default: none.',
         }),
       ),
       resourceGroupIds: Type.Optional(

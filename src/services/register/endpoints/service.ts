@@ -34,7 +34,7 @@ export interface EndpointOperations {
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
   /** Unregisters endpoints for another service, which has checked the caller's permission. */
   unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
-  /** Unregisters locked endpoints of a bulk task. Returns those that existed. */
+  /** Unregisters locked endpoints of a bulk task. Returns the endpoints that existed. */
   unregister(sql: Sql, endpointIds: string[]): Promise<string[]>
   /**
    * Moves locked endpoints of a bulk task to a version. The application must be locked too. Returns a reason for each endpoint that cannot
@@ -92,7 +92,7 @@ export function createEndpointOperations(
   }
 }
 
-/** Unregisters up to a thousand endpoints. Returns those that still existed. */
+/** Unregisters up to a thousand endpoints. Returns the endpoints that still existed. */
 async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<string[]> {
   const { identity, tokens, changes, bus, now } = deps
   const deleted = await store.deleteEndpoints(sql, endpointIds)

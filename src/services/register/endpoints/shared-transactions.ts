@@ -1,6 +1,7 @@
 /**
- * Runs requests of the same key together. Requests that arrive while a transaction runs share the next one, which starts before the answers
- * of the first one are delivered. If a shared transaction fails, each request runs on its own, so that no request fails because of another.
+ * Runs requests of the same key together. Requests that arrive while a transaction runs share the next transaction, which starts before the
+ * answers of the first transaction are delivered. If a shared transaction fails, each request runs in its own transaction, so that no
+ * request fails because of another.
  */
 import { isDatabaseUnavailable } from '../../../kernel/db.ts'
 
@@ -43,7 +44,7 @@ export function createSharedTransactions<Q, A>(options: SharedTransactionsOption
     })
 }
 
-/** Takes the first requests with distinct ids out of the queue. The others keep their order. */
+/** Takes the first requests with distinct ids out of the queue. The remaining requests keep their order. */
 function takeDistinct<Q, A>(queue: Waiting<Q, A>[], idOf: (request: Q) => string): Waiting<Q, A>[] {
   const ids = new Set<string>()
   const taken: Waiting<Q, A>[] = []

@@ -165,7 +165,10 @@ function selectedOf(ctx: Ctx, scope: string, endpoints: (EndpointRef & { seq: nu
   return selected
 }
 
-/** Returns the query with the smallest filter first, because the members of the first filter are read and the others are only checked. */
+/**
+ * Returns the query with the smallest filter first, because the members of the first filter are read, and the other filters are only
+ * checked for each member.
+ */
 async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<EndpointQuery> {
   if (!query.filterIds) return query
   const summaries = await filters.find(sql, query.tenantId, query.filterIds)

@@ -217,7 +217,7 @@ suite('patching metadata', () => {
     assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
-  test('of twenty concurrent patches with the same ETag one succeeds, and the others are rejected', async () => {
+  test('of twenty concurrent patches with the same ETag, one patch succeeds and nineteen are rejected', async () => {
     const id = await aDevice({ counter: 0 })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     const answers = await Promise.all(

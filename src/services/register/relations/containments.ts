@@ -14,7 +14,7 @@ const relationsAboveMax = 20_000
 
 /**
  * Reads all relations above these entities, level by level, from the register and other services. It reads upwards, because an entity can
- * contain a million others but is contained in few.
+ * contain a million entities but is contained in few.
  */
 export async function ancestryOf(
   sql: Sql,

@@ -11,7 +11,7 @@ const update = { scope: 'endpoint:update', bodyBytesMax: 1024 * 1024 }
 export function relationRoutes(http: Http, { relations }: RegisterService) {
   http.put('/relations/link', { schema: schemas.link, config: update }, async ({ ctx, body }, reply) => {
     const outcome = await relations.link(ctx, body)
-    // Valid relations are created even if others fail. The response then lists both.
+    // Valid relations are created even if other relations fail. The response then lists both kinds.
     return outcome.failed.length > 0 ? reply.code(400).send(outcome) : reply.code(204).send()
   })
 

@@ -29,7 +29,7 @@ export const link = {
       {
         title: 'LinkFailure',
         description:
-          'The body is malformed (`message`), or some relations could not be made (`failed`) while the others were (`successful`).',
+          'The body is malformed (`message`), or some relations could not be created (`failed`). `successful` lists the relations that were created.',
       },
     ),
     404: missing,
@@ -49,7 +49,8 @@ export const listRelations = {
   query: Type.Object({
     relation: Name({
       maxLength: 32,
-      description: '`contains`: endpoints that this one contains. `is_contained_by`: endpoints that contain this one.',
+      description:
+        '`contains`: endpoints that this endpoint contains. `is_contained_by`: endpoints that contain this endpoint.',
     }),
     ...offsetQuery(0),
   }),

@@ -14,7 +14,7 @@ export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit:
     where to_id = any(${endpointIds}::text[]) and type = 'contains' limit ${limit}`
 }
 
-/** Inserts relations. Returns those that did not exist. */
+/** Inserts relations. Returns the relations that did not exist before. */
 export async function insertRelations(
   sql: Sql,
   relations: Relation[],
@@ -33,7 +33,7 @@ const keepEnded = (sql: Sql, at: Date) => sql`
   insert into register.ended_relations (tenant_id, from_id, to_id, type, created_date, ended_date)
   select tenant_id, from_id, to_id, type, created_date, greatest(created_date, ${at}::timestamptz) from deleted`
 
-/** Ends relations. Returns those that existed. */
+/** Ends relations. Returns the relations that existed. */
 export async function deleteRelations(sql: Sql, relations: Relation[], at: Date): Promise<Relation[]> {
   return await sql<Relation[]>`
     with deleted as (

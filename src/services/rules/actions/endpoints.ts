@@ -36,7 +36,7 @@ export async function targetsOf(run: ActionRun, register: Pick<Register, 'findAl
   return targets
 }
 
-/** Does the work for all endpoints. A failure names its endpoint and does not stop the work for the others (document 5, 5.12). */
+/** Does the work for all endpoints. A failure names its endpoint and does not stop the work for other endpoints (document 5, 5.12). */
 export async function forEach(
   { endpoints, failed }: Targets,
   work: (endpoint: EndpointRef) => Promise<Record<string, unknown> | undefined>,

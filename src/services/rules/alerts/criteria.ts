@@ -1,4 +1,6 @@
-/** Converts the criteria of a query or body to those of the store. A wrong criterion is a 400 that names it. */
+/**
+ * Converts the criteria of a query or body to the criteria of the store. Throws 400 for a wrong criterion; the error names the criterion.
+ */
 import { invalidField } from '../../../kernel/errors.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import { timeOf, timeText } from '../../../kernel/times.ts'

@@ -184,7 +184,8 @@ export const deleteAlert = {
 export const deleteAlerts = {
   name: 'alerts.deleteMany',
   summary: 'Delete several alerts',
-  description: 'Deletes the alerts that exist and that the caller may delete, and names the others.',
+  description:
+    'Deletes the alerts that exist and that the caller may delete, and names the alerts that it has not deleted.',
   body: Type.Object(
     {
       alertIds: Type.Array(Name({ description: 'Id of an alert.' }), {
@@ -216,7 +217,7 @@ export const deleteAlerts = {
           { description: 'The alerts that were not deleted.' },
         ),
       },
-      { title: 'DeletedAlerts', description: 'The alerts that were deleted, and those that were not.' },
+      { title: 'DeletedAlerts', description: 'The alerts that were deleted, and the alerts that were not.' },
     ),
   },
   fails: { 400: invalid },

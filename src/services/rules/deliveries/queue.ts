@@ -1,6 +1,7 @@
 /**
  * Decides which delivery starts next. Deliveries of one tenant to one host start in the order in which they were pushed. Limits apply to
- * the deliveries that run at the same time. Hosts and tenants that have reached a limit do not hold back others.
+ * the deliveries that run at the same time. Hosts and tenants that have reached a limit do not hold back deliveries of other hosts and
+ * tenants.
  */
 
 export interface QueueLimits {

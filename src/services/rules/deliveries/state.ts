@@ -80,7 +80,7 @@ export interface State extends DeliveriesDeps {
   /** The entries without a row, oldest first. */
   unstored: Dictionary<Entry & { unstored: Unstored }>
   storeTimer: NodeJS.Timeout | undefined
-  /** Deliveries of each tenant that have not ended, including those being stored. */
+  /** Number of deliveries of each tenant that have not ended, including deliveries that are being stored. */
   counts: Map<string, number>
   contentBytes: number
   queue: DeliveryQueue<Entry>

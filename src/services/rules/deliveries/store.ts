@@ -31,7 +31,7 @@ export async function insertDeliveries(sql: Sql, nodeId: string, deliveries: New
   return rows.map(({ id }) => id)
 }
 
-/** Returns those of these ids whose deliveries belong to the node. */
+/** Returns which of these ids belong to deliveries of the node. */
 export async function findOwned(sql: Sql, nodeId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from rules.deliveries where id = any(${ids}::uuid[]) and node_id = ${nodeId}`
@@ -44,7 +44,7 @@ export async function findContent(sql: Sql, nodeId: string, id: string): Promise
   return row?.content
 }
 
-/** Deletes deliveries of the node that have ended. Returns the ids of those that existed. */
+/** Deletes deliveries of the node that have ended. Returns the ids of the deliveries that existed. */
 export async function deleteDeliveries(sql: Sql, nodeId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     delete from rules.deliveries where id = any(${ids}::uuid[]) and node_id = ${nodeId} returning id`

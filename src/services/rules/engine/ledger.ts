@@ -105,7 +105,7 @@ export function createLedger({
       try {
         return add(entry)
       } catch (error) {
-        // Too many bytes are pending, so this entry and those after it wait.
+        // Too many bytes are pending, so this entry and all later entries wait.
         if (!DatabaseUnavailable.is(error)) throw error
       }
     const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))

@@ -267,7 +267,7 @@ function actionsOf({ rule }: RuleRun, json: string): string[] {
   return json === 'false' ? rule.negativeActionIds : rule.positiveActionIds
 }
 
-/** Runs the actions in the order of attachment. An action that fails does not stop the others. */
+/** Runs the actions in the order of attachment. An action that fails does not stop the next actions. */
 async function runActions(deps: RunnerDeps, run: RuleRun, json: string, state: RunState) {
   for (const [position, actionId] of actionsOf(run, json).entries()) {
     const action = deps.actionOf(run.rule.tenantId, actionId)

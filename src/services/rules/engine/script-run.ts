@@ -14,7 +14,7 @@ export interface ScriptRun {
   call: Host['call']
   /** Members of the context to return. Each takes time. */
   keep?: string[]
-  /** True if another script waits for this one, because it called the platform's API. */
+  /** True if another script waits for this script, because the other script called the platform's API. */
   isNested?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Traces: there is one for each rule and action that ran. They are written in batches, together with the end of their events. */
+/** Traces: each rule and each action that ran has a trace. Traces are written in batches, together with the end of their events. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { EndedOutcome, RunOfAction } from '../actions/executor.ts'
 import { type ActionDefinition, type ActionType, type Stage, traceEntityType } from '../model.ts'

@@ -46,7 +46,7 @@ export const rolloutStrategy = Type.Enum([...strategies], {
 const upgradableFrom = Type.Array(Name({ description: 'A version of the application.' }), {
   maxItems: 500,
   description:
-    'Versions from which an endpoint can be upgraded to this one. Empty: a starting point, which is never offered. Default: empty.',
+    'Versions from which an endpoint can be upgraded to this version. Empty: a starting point, which is never offered. Default: empty.',
   examples: [['1.0.0', '1.1.0']],
 })
 const filters = Type.Array(RolloutFilter, {
@@ -174,7 +174,7 @@ export const deleteSoftware = {
   params: ofVersion,
   headers: ifMatch,
   response: { 204: Empty() },
-  fails: { ...noSoftware, ...ifMatchFails, 409: 'The version is the current one of at least one endpoint.' },
+  fails: { ...noSoftware, ...ifMatchFails, 409: 'At least one endpoint runs this version.' },
 }
 
 // ── files

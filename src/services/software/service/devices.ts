@@ -123,7 +123,7 @@ async function record(
 
 /**
  * Halts the rollout if too many endpoints failed. It runs after the commit of the report, so that the last of several concurrent reports
- * sees all of them.
+ * sees all reports.
  */
 async function checkThreshold(
   { kit, plans }: DeviceDeps,

@@ -7,7 +7,7 @@ import { type Plan, planOf } from '../plan.ts'
 import { type ApplicationKey, findPlan } from '../store/versions.ts'
 
 export interface Plans {
-  /** Returns the plan of this revision, or a newer one. */
+  /** Returns the plan of this revision, or a newer plan. */
   at(application: ApplicationKey, revision: number): Promise<Plan>
   /** Returns the cached plan. Changes by other nodes reach the cache within a second. Undefined if the application has no software. */
   latest(application: ApplicationKey): Promise<Plan | undefined>

@@ -25,7 +25,7 @@ export async function deleteEndpoints(
       and ${isPast(sql`s.reported_date`)}`
 }
 
-/** Removes a deleted version from the next endpoints after `after`. Returns the last of them, or undefined at the end. */
+/** Removes a deleted version from the next endpoints after `after`. Returns the last of these endpoints, or undefined at the end. */
 export async function forgetVersion(
   sql: Sql,
   {

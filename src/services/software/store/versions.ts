@@ -59,7 +59,7 @@ export async function holdApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-/** Waits for running changes of the application's software, and blocks new ones until the transaction ends. */
+/** Waits for running changes of the application's software, and blocks new changes until the transaction ends. */
 export async function blockChanges(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }

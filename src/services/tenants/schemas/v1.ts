@@ -64,7 +64,7 @@ export type TenantV1 = Static<typeof TenantV1>
 const IdpVersion = () =>
   Type.Union([Type.Boolean(), SerialId()], {
     description:
-      'Identity provider: true is the newest, false the first, a number the one with that id. Default: true.',
+      'Identity provider: true is the newest provider, false the first provider, a number the provider with this id. Default: true.',
   })
 
 const versions = {

@@ -28,7 +28,7 @@ export async function requireReferences(sql: Sql, references: Partial<RealmVersi
   if (first) throw InvalidRequest({ problem: `${first[0]}: ${first[1][0]}` }, { fields })
 }
 
-/** Returns the given keys of an object, without those that are undefined. */
+/** Returns the given keys of an object, without keys whose value is undefined. */
 export const definedFieldsOf = <T extends object, K extends keyof T>(from: T, keys: readonly K[]) =>
   Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]])) as Partial<
     Pick<T, K>

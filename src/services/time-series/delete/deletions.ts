@@ -73,7 +73,7 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
   const cutoff = await numberAt(deps, new Date(unregisteredDate))
   await store.moveToDeleted(sql, endpointIds, cutoff, deps.now())
   for (const { endpointId, endpointNo } of numbers) {
-    // Another application, even of another tenant, may have registered the id again. The event names the former one.
+    // Another application, even of another tenant, may have registered the id again. The event names the former application.
     const owner = registered.get(endpointId)
     if (!owner) continue
     const [numbered] = await numberEndpoints(sql, [owner])

@@ -18,7 +18,7 @@ export interface Interests {
    * waited for.
    */
   announce(interest: () => Interest): Promise<boolean>
-  /** Reads the interests of all other nodes and announces those of this node to them. */
+  /** Reads the interests of all other nodes, and announces the interests of this node to them. */
   exchange(): Promise<void>
 }
 

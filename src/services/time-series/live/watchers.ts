@@ -76,7 +76,7 @@ export function createWatchers(): Watchers {
       return true
     },
     includes({ tenantId, applicationName, endpointId }) {
-      // This runs for every stored row, so it builds no list.
+      // The function runs for every stored row, so it builds no list.
       for (const { subscription } of byApplication.get(applicationName) ?? [])
         if (subscription.tenantId === tenantId && subscription.isVisible(endpointId)) return true
       return false

@@ -57,7 +57,7 @@ const newRun = (day: number, part: number): Run => ({
   textLength: 0,
 })
 
-/** This many characters take as much memory as a point. */
+/** Number of characters that take as much memory as a point. */
 const charactersPerPoint = 8
 
 /** Builds the chunks of one endpoint. `add` must be called in time order. If two calls have the same time, the later call wins. */

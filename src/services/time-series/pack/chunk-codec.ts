@@ -23,7 +23,7 @@ const version = 1
 /** Encodings of numbers. */
 const plain = 0 // eight bytes each
 const scaled = 1 // whole numbers, by blocks
-const differences = 2 // whole numbers, each as the difference to the one before
+const differences = 2 // whole numbers, each as the difference to the previous number
 
 const decimalsMax = 9
 const powers = Array.from({ length: decimalsMax + 1 }, (_, decimals) => 10 ** decimals)

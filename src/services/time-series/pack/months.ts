@@ -21,7 +21,7 @@ export function monthOf(name: string): Month | undefined {
   return year ? monthFrom(Number(year), Number(month) - 1) : undefined
 }
 
-/** Returns the months of these days, the current one and the next ones. */
+/** Returns the months of these days, the current month and the next months. */
 export function monthsFor(days: number[], now: Date): Month[] {
   const last = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead, 1)
   const months = new Map<string, Month>()

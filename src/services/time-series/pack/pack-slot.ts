@@ -85,7 +85,7 @@ export async function packSlot(
 
   let [endpointNo, time] = [Number.NaN, Number.NaN]
   let builder: ReturnType<typeof createBuilder> | undefined
-  /** The newest sample of the current endpoint, by set. Rows are in time order, so it is the last one. */
+  /** The newest sample of the current endpoint, by set. Rows are in time order, so the last row has it. */
   let last = new Map<number, NewestOfSet>()
   function finishEndpoint() {
     builder?.finish()
@@ -116,7 +116,7 @@ export async function packSlot(
           points += chunk.points.count + chunk.textLength / 8
         })
       }
-      // Samples with the same time must be in one chunk, because the last of them wins.
+      // Samples with the same time must be in one chunk, because the last sample replaces the earlier samples.
       if (builder!.pointsInMemory > pointsPerEndpointMax && row.ts !== time) builder!.flush()
       time = row.ts
       sum.samples++

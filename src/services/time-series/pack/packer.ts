@@ -111,7 +111,7 @@ export function createPacker({
     await createUpcomingMonths()
     await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
-    // Slots are packed in order, because values of later slots replace those of earlier ones.
+    // Slots are packed in order, because values of later slots replace values of earlier slots.
     for (const { slot } of slotRows.filter(({ state }) => state === 'closed')) {
       check()
       if (!(await pack(slot))) break
@@ -153,7 +153,10 @@ export function createPacker({
   }
 }
 
-/** Returns a function that creates the partitions that will soon be needed, once per month. Packing creates those that are still missing. */
+/**
+ * Returns a function that creates the partitions that will soon be needed, once per month. Packing creates partitions that are still
+ * missing.
+ */
 function upcomingMonthsOf(db: PackerOptions['db'], now: PackerOptions['now']) {
   let created: string | undefined
   return async () => {

@@ -1,4 +1,4 @@
-/** Lists the series of an application: those in its configuration, and those that have stored points. */
+/** Lists the series of an application: series in its configuration, and series that have stored points. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { visibleResources } from '../../../kernel/permissions.ts'

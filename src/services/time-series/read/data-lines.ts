@@ -19,7 +19,7 @@ export async function* linesOf(
       for (let index = 0; index < rows.count; ) {
         put(text, before)
         const start = text.length
-        // This writes one point and then replaces its opening brace with a comma.
+        // `putPoints` writes one point. Then a comma replaces the opening brace of the point.
         index = putPoints(text, rows, index, start + 1)
         text.bytes[start] = comma
         put(text, '\n')

@@ -82,7 +82,7 @@ export function mergeSums(...lists: Sum[][]): Sum[] {
   return filled.length <= 1 ? (filled[0] ?? []) : sortAndCombine(filled.flat())
 }
 
-/** Sorts sums by time and combines those of the same interval. */
+/** Sorts sums by time and combines the sums of the same interval. */
 export function sortAndCombine(all: Sum[]): Sum[] {
   const sums: Sum[] = []
   for (const sum of all.toSorted((a, b) => a.start - b.start)) {

@@ -129,8 +129,8 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
       if (format.sets.length === 0) return Number.POSITIVE_INFINITY
       const endpointNos = Array.from({ length: estimatedEndpoints }, (_, n) => task.endpointNos[Math.floor(n * step)]!)
       const counts = await store.countSamples(db.sql, { ...format, ...task, endpointNos })
-      // The median is used, so that one large endpoint does not change the estimate for the others. Endpoints without samples are not among
-      // the counts.
+      // The median is used, so that one large endpoint does not change the estimate for other endpoints. Endpoints without samples are not
+      // among the counts.
       const sorted = counts.map(({ points }) => points).sort((a, b) => b - a)
       const samples = sorted[estimatedEndpoints / 2] ?? 0
       const limit = limitOf(format, { texts: firstTexts(order) }) * estimateMargin
@@ -141,7 +141,7 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
 
 /** Number of endpoints whose samples are counted for an estimate. */
 const estimatedEndpoints = 8
-/** This factor leaves room for endpoints with more samples than estimated. */
+/** Share of the limit that the estimate may use. The rest is for endpoints with more samples than estimated. */
 const estimateMargin = 0.9
 
 /** Tasks of a reduction with this many endpoints are loaded in two halves. For fewer, a second statement costs more than it saves. */

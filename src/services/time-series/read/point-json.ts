@@ -158,7 +158,7 @@ function rowIndexesOf(times: Float64Array, points: Points): Uint32Array {
   let next = 0
   for (let index = 0; index < points.count; index++) {
     const time = points.times[index]!
-    // The row is usually the next one. With many columns, it may be far away.
+    // The wanted row is usually the next row. With many columns, it may be far away.
     if (times[next] !== time) next = firstFrom({ times, count: times.length }, time)
     rowIndexes[index] = next++
   }

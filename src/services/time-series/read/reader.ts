@@ -1,5 +1,5 @@
 /**
- * Reads points in parts: one part is in memory while the next one is read. Samples are read before chunks. A point that is packed in
+ * Reads points in parts: one part is in memory while the next part is read. Samples are read before chunks. A point that is packed in
  * between is therefore read twice and merged, but never missed.
  */
 
@@ -21,9 +21,9 @@ export interface ReadRequest extends Span {
   endpointNos: number[]
   series: SelectedSeries[]
   descending: boolean
-  /** True if the next part is read while the current one is used. This is for callers that need all parts. */
+  /** True if the next part is read while the caller uses the current part. Set it for callers that need all parts. */
   prefetch: boolean
-  /** True if all parts of an endpoint and series come before the parts of the next one. */
+  /** True if all parts of an endpoint and series come before the parts of the next series. */
   seriesFirst?: boolean
   /** Set for reductions, which read larger parts. With `sums`, only the stored sums of chunks are read if these are enough. */
   reducing?: 'points' | 'sums'

@@ -1,4 +1,4 @@
-/** Sorts samples by time. Most samples are already in order, so only those that are earlier than a previous sample are sorted. */
+/** Sorts samples by time. Most samples are already in order, so only samples that are earlier than a previous sample are sorted. */
 
 /** Returns true if the times increase strictly. */
 export function isAscending(times: ArrayLike<number>): boolean {

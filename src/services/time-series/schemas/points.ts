@@ -291,7 +291,7 @@ export const watch = {
   summary: 'Watch points as they are stored',
   description:
     'Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and ' +
-    'series as in `data`; a point may come more than once and replaces the one with the same time. `gap`: points may be missing; ' +
+    'series as in `data`; a point may come more than once and replaces the point with the same time. `gap`: points may be missing; ' +
     'read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or ' +
     '`too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was ' +
     'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the ' +

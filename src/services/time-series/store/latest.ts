@@ -7,7 +7,7 @@ export type LatestRow = WrittenSample
 /** Returns a number as text. `String(-0)` would lose the sign. */
 const numberText = (number: number) => (Object.is(number, -0) ? '-0' : String(number))
 
-/** Saves samples, unless newer ones are stored. The rows are sorted by key, so that two nodes do not deadlock. */
+/** Saves samples, unless newer samples are stored. The rows are sorted by key, so that two nodes do not deadlock. */
 export async function saveLatest(sql: Sql, unsorted: LatestRow[]) {
   if (unsorted.length === 0) return
   const rows = unsorted.toSorted((a, b) => a.endpointNo - b.endpointNo || a.setId - b.setId)

@@ -28,7 +28,7 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
     select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
-/** Returns those of the given numbers that belong to an existing endpoint. */
+/** Returns which of the given numbers belong to an existing endpoint. */
 export async function findExistingNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
   const rows = await sql<NumberedEndpoint[]>`
     select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
@@ -58,7 +58,7 @@ export async function* endpointNosOf(db: Db, application: { tenantId: string; ap
   }
 }
 
-/** Finds those of the given endpoints that have points, in the order of their ids. */
+/** Finds which of the given endpoints have points, in the order of their ids. */
 export async function findEndpointsByIds(
   sql: Sql,
   query: { tenantId: string; applicationName: string; endpointIds: string[] },
@@ -118,7 +118,7 @@ export async function countSeries(sql: Sql, { tenantId, applicationName }: Appli
 }
 
 /**
- * Finds those of the given series that exist. Each name is looked up in the primary key. A join would read all series of the application for
+ * Finds which of the given series exist. Each name is looked up in the primary key. A join would read all series of the application for
  * each name while the table has no statistics.
  */
 export async function findSeriesByNames(

@@ -61,7 +61,7 @@ export async function findFirstSamples(
   return await readRows(db, part, options, `${selectFrom(part, options)} where ${isInPart(part)} ${order}`, useIndex)
 }
 
-/** Finds the samples of a single time. If several samples have the same set, returns the one that was written last. */
+/** Finds the samples of a single time. If several samples have the same set, returns the sample that was written last. */
 export async function findSamplesAt(db: Db, part: SamplePart): Promise<SampleRows | undefined> {
   const rows = `
     select distinct on (endpoint_no, set_id) record, set_id, x, slot, written
@@ -144,7 +144,7 @@ async function readRows(
   const records = byName.get('records')
   if (!records) return undefined
   return {
-    // The column is the first one, so that only the head of the row is before it.
+    // This is the first column, so that only the head of the row is before it.
     records: floatsInPlace(records),
     setIds: floats('setIds'),
     slots: floats('slots'),

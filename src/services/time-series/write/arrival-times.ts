@@ -4,7 +4,7 @@
  */
 export interface ArrivalTimes {
   next(endpointNo: number, arrivedAt: number): number
-  /** Records that the endpoint has used times up to this one. They were used on another node or before a restart. */
+  /** Records that the endpoint has used all times up to this time, on another node or before a restart. */
   used(endpointNo: number, time: number): void
 }
 

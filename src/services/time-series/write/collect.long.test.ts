@@ -190,7 +190,7 @@ suite('collecting samples', () => {
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
     const full = (series: string) => ({
       status: 400,
-      message: `Application ${endpoint.applicationName} already has 3 values of series, the maximum, and ${series} is a new one; nothing was stored`,
+      message: `Application ${endpoint.applicationName} already has 3 values of series, the maximum, and ${series} would be a further value; nothing was stored`,
     })
     await numbers.setsOf(endpoint, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)

@@ -175,7 +175,7 @@ function* slices<T>(all: T[], size: number) {
 
 function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): LatestValue[] {
   const [only] = newest
-  // This is the usual case, because most endpoints always send the same fields.
+  // Usually there is one sample, because most endpoints always send the same fields.
   if (newest.length === 1)
     return (seriesOf.get(only!.setId) ?? []).map((seriesId, index) => ({
       seriesId,

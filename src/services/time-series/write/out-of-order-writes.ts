@@ -1,6 +1,6 @@
 /**
- * Preserves the order of one node's writes when a slot closes between them. If two samples of a series have the same time, the one in the
- * later slot wins. Suppose that write A is delayed and stored in slot 2, while write B, which started after A, is in slot 1. Then B is
+ * Preserves the order of one node's writes when a slot closes between them. If two samples of a series have the same time, the sample in
+ * the later slot wins. Suppose that write A is delayed and stored in slot 2, while write B, which started after A, is in slot 1. Then B is
  * written again after A.
  */
 import type { Rows } from './rows.ts'

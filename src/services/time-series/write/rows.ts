@@ -49,7 +49,7 @@ export interface Rows extends Group {
   addReceived(received: ReceivedMessage): void
   /** Returns every stamped sample with the index of its first row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
-  /** Moves the stamped samples of these endpoints, in order, to times after those in `after`, and updates the times in `after`. */
+  /** Moves the stamped samples of these endpoints, in order, to times after the times in `after`, and updates the times in `after`. */
   moveStamped(after: Map<number, number>): void
   /** Encodes the rows into a buffer from `takeBuffer`. `isCopy` means that the rows are already stored in an older slot. */
   encode(slot: number, isCopy?: boolean): Buffer

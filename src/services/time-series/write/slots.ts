@@ -8,7 +8,7 @@ export interface Slots {
   /** Returns the open slot from the cache of this node. A writer that finds the slot closed calls `invalidate` and then `current` again. */
   current(): Promise<number> | number
   invalidate(slot?: number): void
-  /** Opens the next slot when it is due, and creates the one after it. `force` ignores the age and size of the current slot. */
+  /** Opens the next slot when it is due, and creates the slot after it. `force` ignores the age and size of the current slot. */
   rotate(force?: boolean): Promise<void>
 }
 

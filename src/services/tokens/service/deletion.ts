@@ -1,4 +1,4 @@
-/** Deletes tokens: a single token, those of endpoints, and those of a tenant. */
+/** Deletes tokens: a single token, all tokens of endpoints, or all tokens of a tenant. */
 import { type Bus, splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'

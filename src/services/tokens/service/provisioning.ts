@@ -53,7 +53,7 @@ export async function provisionFirst(
   endpoints: NewEndpoint[],
 ): Promise<(ProvisionedToken | 'taken')[]> {
   const created = new Map<string, ProvisionedToken>()
-  // An endpoint whose generated token was taken gets another one in the next round.
+  // An endpoint whose generated token was taken gets another token in the next round.
   for (let remaining = endpoints; remaining.length > 0; ) {
     const inserted = await insertFirst(deps, sql, owner, remaining)
     for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
@@ -62,7 +62,7 @@ export async function provisionFirst(
   return endpoints.map(({ endpointId }) => created.get(endpointId) ?? 'taken')
 }
 
-/** Inserts a token. Returns undefined if the given token is taken. If a generated token is taken, another one is generated. */
+/** Inserts a token. Returns undefined if the given token is taken. If a generated token is taken, another token is generated. */
 async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.EndpointRow, requested?: string) {
   for (;;) {
     const token = requested ?? newShortToken()

@@ -10,7 +10,7 @@ export interface ByteWriter {
   text(value: string): void
   /** Returns a view of the bytes written so far. It is valid until the next write. */
   view(): Buffer
-  /** Removes all bytes. The memory is kept for the next ones. */
+  /** Removes all bytes. The memory is kept for the next bytes. */
   clear(): void
 }
 

@@ -50,8 +50,8 @@ export async function findRecords(sql: Sql, request: PageRequest, deadline: numb
 }
 
 /**
- * Splits the filter of a caller that may read whole applications and single endpoints. The records of applications have stored counts;
- * those of single endpoints do not.
+ * Splits the filter of a caller that may read whole applications and single endpoints. The records of applications have stored counts; the
+ * records of single endpoints do not.
  */
 function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoints: RecordFilter } | undefined {
   const { visible } = filter

@@ -41,7 +41,7 @@ export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Fou
   return matchingIndexes(filter, columns, endpointIdAt).map((index) => ({ columns, index, unit }))
 }
 
-/** Number of units that the first statement reads, and the maximum. Each statement reads twice as many units as the one before. */
+/** Number of units that the first statement reads, and the maximum. Each statement reads twice as many units as the previous statement. */
 const unitsMin = 4
 const unitsMax = 64
 

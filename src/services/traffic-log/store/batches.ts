@@ -21,7 +21,10 @@ const rowsOf = (batches: Batch[]) =>
 /** Writes all batches or none. They are durable when the promise resolves. */
 export const insertBatches = (db: Db, batches: Batch[]) => db.copyIn(copy, () => copyData(rowsOf(batches)))
 
-/** Writes, in a transaction, the batches that are not stored yet. If another transaction is writing one of them, waits for its end. */
+/**
+ * Writes, in a transaction, the batches that are not stored yet. If another transaction is writing one of these batches, waits for the end
+ * of that transaction.
+ */
 export async function insertMissingBatches(sql: Sql, batches: Batch[]) {
   for (const { tenantId, batchId, firstAt, lastAt, n, groups, endpointHashes, data } of batches)
     await sql`

@@ -166,7 +166,7 @@ function refusalOf(
 ): string | undefined {
   if (!row) return 'it is unknown'
   if (row.state !== 'active') return 'it is revoked'
-  if (digestOf(notice, 0) !== row.fingerprint) return 'its certificate is not the one that was issued last'
+  if (digestOf(notice, 0) !== row.fingerprint) return 'its certificate was replaced by a newer certificate'
   if (digestOf(notice, 1) !== row.authorityFingerprint) return 'its certificate is of another tenant'
   if (row.isExpired) return 'its certificate is expired'
   if (!row.isAvailable) return 'its tenant is not available'

@@ -1,6 +1,6 @@
 /**
- * Ensures that one process at a time runs the server. The other processes watch its heartbeat, and one of them takes over when the
- * heartbeat stops.
+ * Ensures that one process at a time runs the server. The other processes watch its heartbeat. When the heartbeat stops, one of the other
+ * processes takes over.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { LeaseRow } from '../store/server.ts'

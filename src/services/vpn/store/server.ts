@@ -81,7 +81,7 @@ export async function findForVerification(sql: Sql, id: string): Promise<Verific
   return row
 }
 
-/** Returns those of these clients that may no longer be connected. */
+/** Returns which of these clients may no longer be connected. */
 export async function findNotPermitted(sql: Sql, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select wanted.id from unnest(${ids}::text[]) as wanted (id)

@@ -69,7 +69,7 @@ export const remove: ProcessorDefinition = {
   summary: 'Removes fields.',
   options: {
     field: 'Field or list of fields to remove; templates.',
-    keep: 'Field or list of fields to keep: all others are removed. Give this or `field`.',
+    keep: 'Field or list of fields to keep: all other fields are removed. Give this or `field`.',
     ignore_missing: 'If true, a missing field is not a failure. Default: false.',
   },
   compile: (config) => {

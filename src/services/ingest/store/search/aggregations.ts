@@ -205,7 +205,7 @@ export async function findGroups(
     order by rank limit ${bucketsMax + 1}`.unprepared()
 }
 
-/** Limits terms to the first ones, and orders the groups. */
+/** Orders the groups, and limits terms to the first groups. */
 function rankedGroups(sql: Sql, levels: Level[], metrics: MetricOf[], names: Fragment[], grouped: Fragment): Fragment {
   const { grouping } = levels.at(-1)!
   const last = names.at(-1)!

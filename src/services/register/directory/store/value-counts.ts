@@ -2,7 +2,7 @@
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Scope } from '../query.ts'
 
-/** The key under which connections are counted. It cannot be a metadata key, because those are not empty. */
+/** The key under which connections are counted. It cannot be a metadata key, because metadata keys are not empty. */
 export const connectionKey = ''
 
 export interface ValueCount {

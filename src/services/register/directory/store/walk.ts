@@ -1,4 +1,4 @@
-/** Reads endpoints in the order of a list, and finds those that meet the conditions. */
+/** Reads endpoints in the order of a list, and finds the endpoints that meet the conditions. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { Position } from '../cursor.ts'

@@ -91,7 +91,7 @@ function countsOf(endpoints: NewEndpoint[]): Count[] {
 
 const lockName = (applicationName: string) => `register.application\n${applicationName}`
 
-/** Waits for running registrations in this application, and blocks new ones until the transaction ends. */
+/** Waits for running registrations in this application, and blocks new registrations until the transaction ends. */
 export async function lockApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
@@ -245,7 +245,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
     select * from saved`
 }
 
-/** Deletes endpoints and updates the counts. Returns those that existed. Callers delete the relations. */
+/** Deletes endpoints and updates the counts. Returns the endpoints that existed. Callers delete the relations. */
 export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with locked as (

@@ -167,7 +167,7 @@ export async function removeEndpoints(
     select member_set, seq from deleted`
 }
 
-/** Returns the number of endpoints in the next step, and the number (`seq`) of the last of them. */
+/** Returns the number of endpoints in the next step, and the number (`seq`) of the last of these endpoints. */
 export async function findNext(
   sql: Sql,
   { tenantId, applicationName, after, limit }: ApplicationKey & { after: number; limit: number },

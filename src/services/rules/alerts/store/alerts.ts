@@ -86,7 +86,10 @@ export interface NewAlert extends AlertKey {
   entityMetadata: Record<string, unknown> | null
 }
 
-/** Opens alerts and returns those that were inserted. The missing ones are already open, because another node opened them first. */
+/**
+ * Opens alerts and returns the inserted alerts. An alert that is missing in the result is already open, because another node opened it
+ * first.
+ */
 export async function insertAlerts(sql: Sql, alerts: NewAlert[]): Promise<AlertRow[]> {
   const column = <K extends keyof NewAlert>(name: K) => alerts.map((alert) => alert[name])
   const json = (name: 'metadata' | 'entityMetadata') =>
@@ -158,7 +161,7 @@ export async function lockAlert(sql: Sql, tenantId: string, id: string): Promise
   return row
 }
 
-/** Deletes alerts and returns the ids of those that existed. */
+/** Deletes alerts and returns the ids of the alerts that existed. */
 export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     delete from rules.alerts where id = any(${ids}::uuid[]) and tenant_id = ${tenantId} returning id`

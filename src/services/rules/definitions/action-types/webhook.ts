@@ -7,7 +7,11 @@ const wait = { timeoutMs: 1000, maxAttempts: 1, backoffMultiplier: 2 }
 const retryConfig = Type.Object(
   {
     maxAttempts: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 5, description: 'Number of attempts, with the first one. Default: 1.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 5,
+        description: 'Number of attempts, including the first attempt. Default: 1.',
+      }),
     ),
     timeoutMs: Type.Optional(
       Type.Integer({
@@ -21,7 +25,7 @@ const retryConfig = Type.Object(
         type: 'number',
         minimum: 2,
         maximum: 10,
-        description: 'Each wait is this many times the previous one. Default: 2.',
+        description: 'Each wait is this many times as long as the previous wait. Default: 2.',
       }),
     ),
   },

@@ -75,7 +75,7 @@ const linkFails = (noun: string) => ({
 export const putTriggers = {
   name: 'rules.triggers.update',
   summary: 'Replace the triggers of one type of a rule',
-  description: 'Triggers that stay keep their position, new ones are appended. A rule has at most 100 triggers.',
+  description: 'Triggers that stay keep their position, new triggers are appended. A rule has at most 100 triggers.',
   params: Type.Object({ ruleId, triggerType: Name({ description: 'Segment of the trigger type.' }) }),
   body: triggerIds,
   response: common.none,
@@ -94,7 +94,7 @@ export const putActions = {
   name: 'rules.actions.update',
   summary: 'Replace the actions of one type of a rule',
   description:
-    'Actions that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative.',
+    'Actions that stay keep their position, new actions are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative.',
   params: Type.Object({ ruleId, actionType: Name({ description: 'Segment of the action type.' }) }),
   body: Type.Object(
     {

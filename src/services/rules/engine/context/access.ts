@@ -16,6 +16,6 @@ export interface HostAccess {
   isTry: boolean
   /** The run to which the script's requests to the platform belong. */
   cause: string
-  /** In an evaluation: endpoints that the request body lists as children. The script gets those that the caller may read. */
+  /** In an evaluation: endpoints that the request body lists as children. The script gets only endpoints that the caller may read. */
   children?: string[] | undefined
 }

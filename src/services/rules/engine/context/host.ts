@@ -35,15 +35,15 @@ export interface Host {
 const unavailable = 'the platform is not available'
 
 export function createHost(deps: HostDeps, access: HostAccess): Host {
-  /** The endpoints that the script got from the platform. It cannot read others. */
+  /** The endpoints that the script got from the platform. It cannot read other endpoints. */
   const seen = new Map<string, EndpointRef>()
   if (access.endpoint) seen.set(access.endpoint.endpointId, access.endpoint)
   let hasReadSecrets = false
   let hasFailed = false
 
   /**
-   * Returns the endpoints without those of other tenants. In evaluations and test runs, the script belongs to the caller, so endpoints that
-   * the caller may not read are also left out.
+   * Returns the endpoints without endpoints of other tenants. In evaluations and test runs, the script belongs to the caller, so endpoints
+   * that the caller may not read are also left out.
    */
   async function show(endpoints: EndpointRef[]): Promise<EndpointInput[]> {
     const isOfCaller = access.isTry || access.children !== undefined

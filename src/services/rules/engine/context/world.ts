@@ -8,7 +8,7 @@ export interface EndpointInput {
   metadata?: unknown
 }
 
-/** The JSON from which a context is built: its own members, and those of a request body. */
+/** The JSON from which a context is built: its own members, and the members of a request body. */
 export interface ContextInput {
   tenantId: string
   endpoint?: EndpointInput | undefined

@@ -46,7 +46,7 @@ export function createScheduler(
 
   const plan = (one: Planned, after: number) => planned.set(one.trigger.id, one, nextTick(one.cron, one.zone, after))
 
-  /** Plans new and changed triggers, and forgets those that were deleted. */
+  /** Plans new and changed triggers, and forgets deleted triggers. */
   function update() {
     if (!isStarted) return
     const present = new Set<string>()

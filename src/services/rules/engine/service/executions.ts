@@ -127,8 +127,8 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
 }
 
 /**
- * Returns a function that gets the traces of a run and writes those that it has not written before. Its promise resolves when all traces
- * are durable. Waiting for the last write is enough, because the ledger makes its entries durable in order.
+ * Returns a function that gets the traces of a run and writes the traces that it has not written before. Its promise resolves when all
+ * traces are durable. Waiting for the last write is enough, because the ledger makes its entries durable in order.
  */
 function createTraceWriter(ledger: Pick<Ledger, 'write'>): (traces: NewTrace[]) => Promise<void> {
   let written = 0
@@ -141,7 +141,7 @@ function createTraceWriter(ledger: Pick<Ledger, 'write'>): (traces: NewTrace[]) 
   }
 }
 
-/** Waits for a limited time until all actions have ended. Returns the traces of those that ended in the background. */
+/** Waits for a limited time until all actions have ended. Returns the traces of the actions that ended in the background. */
 async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> {
   const endedLater: NewTrace[] = []
   const all = running.then(({ pending }) =>

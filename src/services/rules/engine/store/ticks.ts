@@ -7,7 +7,7 @@ interface Tick {
 }
 
 /**
- * Inserts ticks and returns those that no other node has inserted before. They are inserted in the order of their keys, so that nodes
+ * Inserts ticks and returns the ticks that no other node has inserted before. Ticks are inserted in the order of their keys, so that nodes
  * cannot deadlock.
  */
 export async function insertTicks<T extends Tick>(sql: Sql, ticks: T[]): Promise<T[]> {

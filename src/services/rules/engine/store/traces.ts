@@ -48,7 +48,7 @@ export interface TraceChange {
 export const copyTraces = (sql: Sql, rows: () => Buffer) =>
   copyIn(sql.unsafe(`copy rules.traces (${traceColumns.join(', ')}) from stdin (format binary)`), rows)
 
-/** Inserts changes without waiting for the answer. The statement is sent together with the next one. */
+/** Inserts changes without waiting for the answer. The statement is sent together with the next statement. */
 export function insertChanges(sql: Sql, changes: TraceChange[]): void {
   const column = <K extends keyof TraceChange>(key: K) => changes.map((change) => change[key])
   sql`
@@ -91,7 +91,7 @@ const matching = (sql: Sql, filter: TraceFilter) => sql`
     ${filter.from === undefined ? sql`` : sql`and created_at >= ${filter.from}`}
     ${filter.to === undefined ? sql`` : sql`and created_at < ${filter.to}::timestamptz + interval '1 millisecond'`}`
 
-/** A trace in the list. Of the traces with the same time, the one with the greater id comes first. */
+/** A trace in the list. Of two traces with the same time, the trace with the greater id comes first. */
 export interface TracePosition {
   id: string
   /** The time as PostgreSQL writes it. A Date would lose the microseconds. */
