@@ -20,13 +20,13 @@ export async function tenants(): Promise<Figure[]> {
   removeDirectory(directory)
   return [
     {
-      name: 'Start-up with 10,000 tenants against the two built-in ones',
+      name: 'Start-up with 10,000 tenants against the two built-in tenants',
       value: many.seconds / few.seconds,
       unit: 'times',
       limit: { max: 1.1 },
     },
     {
-      name: 'Idle memory with 10,000 tenants against the two built-in ones',
+      name: 'Idle memory with 10,000 tenants against the two built-in tenants',
       value: many.memoryMb / few.memoryMb,
       unit: 'times',
       limit: { max: 1.1 },

@@ -6,7 +6,7 @@ export const commandLineSettings = {
   URL: {
     kind: 'web address',
     default: undefined,
-    meaning: 'address of the platform for commands such as waypost endpoints list; default: that of the context',
+    meaning: 'address of the platform for commands such as waypost endpoints list; default: the address in the context',
   },
   TENANT: {
     kind: 'text',

@@ -39,7 +39,7 @@ const platform = {
     default: '0',
     meaning:
       'maximum number of open HTTP connections from one IPv4 address or IPv6 /64, except proxies of ' +
-      'WAYPOST_TRUST_PROXY; a further one closes the oldest idle one; 0: a quarter of WAYPOST_HTTP_CONNECTIONS',
+      'WAYPOST_TRUST_PROXY; a further connection closes the oldest idle connection; 0: a quarter of WAYPOST_HTTP_CONNECTIONS',
   },
   MQTT_CONNECTIONS: {
     kind: 'integer',
@@ -64,14 +64,14 @@ const platform = {
     default: 'off',
     meaning:
       'proxies that write X-Forwarded-For: their number (1), or their addresses and networks (10.0.0.0/8,fd00::/8); ' +
-      'off: the address of a client is that of its connection',
+      'off: the address of a client is the address of its connection',
   },
   CORS_ORIGINS: {
     kind: 'origins',
     default: '',
     meaning:
       'origins of web pages that may call the platform for any tenant, such as https://app.example.com, separated by ' +
-      'commas; *: all; the origins of the clients of a tenant may do so too',
+      'commas; *: all; origins that are registered for clients of a tenant may also call it',
   },
   ...commandLineSettings,
   DATABASE_URL: {
@@ -140,7 +140,7 @@ const platform = {
     range: [1, 1_000_000],
     meaning:
       'number of wrong passwords or secrets within five minutes that locks an account for the address they came from; ' +
-      'fifty times as many from all addresses together lock it for all',
+      'fifty times as many failures from all addresses together lock the account for all addresses',
   },
   LOGIN_ATTEMPTS_PER_ADDRESS: {
     kind: 'integer',
@@ -188,7 +188,7 @@ export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   return Object.assign({}, ...Object.values(tables)) as SettingTable
 }
 
-/** Returns every setting with its origin. Throws for an unknown variable; the error names the most similar known one. */
+/** Returns every setting with its origin. Throws for an unknown variable; the error names the most similar known variable. */
 export function readSettings(environment: Environment = process.env): Map<string, EffectiveSetting> {
   const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {

@@ -89,7 +89,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`waypost: the output could not be written: ${error.message}\n`)
   process.exit(1)
 })
-// If the program that reads the messages has ended, the exit code stays that of the command.
+// If the program that reads the messages has ended, the exit code is still the exit code of the command.
 process.stderr.on('error', () => {})
 
 process.exitCode = await main(process.argv.slice(2))

@@ -31,7 +31,7 @@ function configuration() {
   const parts = Object.entries(settingTables).map(
     ([owner, settings]) => `## ${owner}\n\n${table(['Setting', 'Default', 'Meaning'], rows(settings))}`,
   )
-  return `${note}# Settings\n\nSettings are environment variables. The platform does not start with an unknown \`WAYPOST_\` variable; the error names the most similar known one. A secret can also be read from a file that the variable with the ending \`_FILE\` names.\n\n${parts.join('\n')}`
+  return `${note}# Settings\n\nSettings are environment variables. The platform does not start with an unknown \`WAYPOST_\` variable; the error names the most similar known variable. A secret can also be read from a file that the variable with the ending \`_FILE\` names.\n\n${parts.join('\n')}`
 }
 
 function errors() {

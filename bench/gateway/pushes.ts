@@ -38,7 +38,7 @@ export async function pushes({ directory, tokens }: PreparedData): Promise<Figur
       child.send({ ...order, devices: tokens.slice(0, devices), visitors: tokens.slice(devices), versionName })
     })
     if (received < sent) throw new Error(`${sent - received} of ${sent} pushes did not arrive`)
-    console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
+    console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another node`)
     // The limit is ten times the rate of an earlier version, which reached 255 per second with one transaction per message.
     return [
       { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { min: 2550 } },

@@ -24,7 +24,7 @@ const inBatches: Write = (db, records) => {
   return insertBatches(db, pending.finish())
 }
 
-/** Writes a row for each record, with the indexes that pages need. */
+/** Writes a row for each record. The table has the indexes that lists of records need. */
 const asRows: Write = ({ sql }, records) => {
   const texts = (textOf: (record: TrafficRecord) => string) => sql`${records.map(textOf)}::text[]`
   return sql`
@@ -96,11 +96,11 @@ async function costOf(db: Db, server: number, write: Write): Promise<Cost> {
   await Promise.all(batches.splice(0, 2).map((batch) => write(db, batch)))
   const number = batches.length * perWrite
   const serverTime = () => processTree(server).reduce((sum, pid) => sum + cpuSeconds(pid), 0)
-  const [ours, theirs] = [process.cpuUsage(), serverTime()]
+  const [nodeBefore, postgresBefore] = [process.cpuUsage(), serverTime()]
   const writer = async () => {
     for (let batch = batches.shift(); batch; batch = batches.shift()) await write(db, batch)
   }
   await Promise.all([writer(), writer()])
-  const { user, system } = process.cpuUsage(ours)
-  return { node: (user + system) / number, postgres: ((serverTime() - theirs) * 1e6) / number }
+  const { user, system } = process.cpuUsage(nodeBefore)
+  return { node: (user + system) / number, postgres: ((serverTime() - postgresBefore) * 1e6) / number }
 }

@@ -248,7 +248,7 @@ function* checkMigrations(
     else yield problem(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
     return
   }
-  if (applied.length === migrations.length) yield ok('The database schema is that of this version')
+  if (applied.length === migrations.length) yield ok('The database schema is the schema of this version')
   else if (applied.length === 0) yield ok('The database is empty: the first start creates the tables')
   else
     yield warning(

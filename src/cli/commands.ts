@@ -1,4 +1,4 @@
-/** The commands of the program. Each is loaded when it is used, so that `waypost config` stays fast. */
+/** The commands of the program. A command is loaded when it is used, so that `waypost config` stays fast. */
 import type { Commands } from './command.ts'
 
 export const commands: Commands = {

@@ -55,7 +55,7 @@ export async function run(args: string[]): Promise<number> {
       case 'rotate':
         await identity.operator.rotateSigningKey(tenant)
         print(
-          `Tokens of tenant ${tenant} are signed with a new key from now on; those signed before stay valid until they expire.`,
+          `Tokens of tenant ${tenant} are signed with a new key from now on; tokens that were signed before stay valid until they expire.`,
         )
         return
     }

@@ -204,7 +204,7 @@ function printExistingData(existingData: NonNullable<RestoreResult['existingData
       .slice(0, 10)
       .map(({ table, rows }) => `  ${table.padEnd(40)} ${countText(rows, 'row')}\n`)
       .join('')}${sorted.length > 10 ? `  and ${countText(sorted.length - 10, 'table')} more\n` : ''}\n` +
-      'Nothing was changed. Run it again with --yes to replace all of it.\n',
+      'Nothing was changed. Run the command again with --yes to replace this data.\n',
   )
   return 2
 }

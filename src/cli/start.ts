@@ -88,7 +88,7 @@ async function printFirstLink(log: Log, { platformServices, baseUrl }: Platform)
     const output = process.stdout.isTTY ? process.stdout : process.stderr
     output.write(
       `\n  Open this link to choose your password. It works once, for 15 minutes:\n\n  ${link}\n\n` +
-        '  Later: bin/waypost user link admin prints another one.\n\n',
+        '  Later: bin/waypost user link admin prints another link.\n\n',
     )
   } catch (error) {
     // The platform runs nevertheless, and bootstrap.json contains the first password.

@@ -21,8 +21,8 @@ export const listAddresses = {
   name: 'devices.addresses.list',
   summary: 'List the addresses that devices connect to',
   description:
-    'The host is that of the public address of the platform, and the ports are those of its listeners, unless ' +
-    '`WAYPOST_MQTT_URL` or `WAYPOST_MQTTS_URL` name others.',
+    'By default, the host is the host of the public address of the platform, and the ports are the ports of its listeners. ' +
+    '`WAYPOST_MQTT_URL` and `WAYPOST_MQTTS_URL` set other addresses.',
   response: {
     200: Type.Object(
       { content: Type.Array(Address, { description: 'One address for each transport.' }) },

@@ -43,7 +43,7 @@ export const gatewaySettings = defineSettings(
       default: 'off',
       meaning:
         'on: MQTT connections (TCP and TLS) of the proxies in WAYPOST_TRUST_PROXY begin with a header of the PROXY protocol, ' +
-        'version 2, which has the address of the client; connections of other addresses have none',
+        'version 2, which has the address of the client; connections of other addresses have no header',
     },
     MQTT_CONNECT_TIMEOUT_SECONDS: {
       kind: 'integer',

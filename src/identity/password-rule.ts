@@ -52,7 +52,7 @@ export function createPasswordRule(settings: IdentitySettings): PasswordRule {
       if (names.some((name) => name.length >= nameLengthMin && plain.includes(name)))
         return 'expected a password that does not contain the user name or e-mail address'
       if (refuseCommonPasswords && (await isCommon(plain)))
-        return 'expected a password that is not among the most common ones'
+        return 'expected a password that is not among the most common passwords'
       return undefined
     },
   }

@@ -11,7 +11,7 @@ export const identitySettings = defineSettings(
     PASSWORD_ALLOW_COMMON: {
       kind: 'switch',
       default: 'off',
-      meaning: 'on: a new password may be one of the 49,000 most common ones',
+      meaning: 'on: a new password may be one of the 49,000 most common passwords',
     },
     GRANTS_PER_SUBJECT: {
       kind: 'integer',

@@ -10,8 +10,8 @@ export interface ConfigurationProblem {
 }
 
 /**
- * `C` is the type of the configuration of applications and versions, `T` that of tenants. Both are the types that `readConfiguration`
- * returns.
+ * `C` is the type of the configuration of applications and versions, `T` is the type of the configuration of tenants. `readConfiguration`
+ * returns values of these types.
  */
 export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly name: string

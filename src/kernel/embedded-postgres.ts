@@ -133,8 +133,8 @@ function superuserConnection(directory: string, host: string): PostgresConnectio
 }
 
 /**
- * Returns the connection of the owner role. If a platform of an older version runs the server, returns that of the superuser, because the
- * role does not exist yet.
+ * Returns the connection of the owner role. If a platform of an older version runs the server, returns the connection of the superuser,
+ * because the owner role does not exist yet.
  */
 function ownerConnection(directory: string, host: string): PostgresConnection {
   const password = readOwnerPassword(directory)

@@ -174,7 +174,7 @@ function createConnectionShares(shares: Shares, log: Log, metrics: Metrics): Rec
   )
   const evictions = metrics.counter(
     'waypost_connections_evicted_total',
-    'Number of idle or unauthenticated connections closed to make room for new ones, by listener and reason.',
+    'Number of idle or unauthenticated connections closed to make room for new connections, by listener and reason.',
     ['listener', 'reason'],
   )
   function createShare(listener: Listener, max: number): ConnectionShare {

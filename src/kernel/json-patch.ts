@@ -9,7 +9,7 @@ import { createTurns } from './turns.ts'
 export const PatchTestFailed = defineError<{ position: number; path: string }>(
   'patch_test_failed',
   409,
-  'Operation {position} of the patch failed: the value at {path} is not the tested one; nothing was changed',
+  'Operation {position} of the patch failed: the value at {path} is not the tested value; nothing was changed',
 )
 
 type Container = Record<string, unknown> | unknown[]
@@ -74,7 +74,7 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
       const source = locationOf(holder, from)
       if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw noValueAt(from)
       value = op === 'copy' ? cloneWithinLimit(source.value) : source.value
-      if (value === undefined) throw invalidOperation(`the copies are more than ${copiedMax} bytes in all`)
+      if (value === undefined) throw invalidOperation(`the copies have more than ${copiedMax} bytes in total`)
       if (op === 'move') remove(source)
     }
     const location = locationOf(holder, path)

@@ -27,7 +27,7 @@ export const sweepFailed = defineLogMessage({
 export const leaseRenewalFailed = defineLogMessage({
   level: 'warn',
   text: 'could not renew the lease on the cleanup of a dead node; retrying',
-  cause: 'The database did not answer while this node cleans up after a dead one.',
+  cause: 'The database did not answer while this node cleaned up after a dead node.',
   action: 'Nothing: if the lease expires, another node continues.',
 })
 
@@ -91,7 +91,7 @@ export const periodicTaskFailed = defineLogMessage({
 
 export const descriptorsExhausted = defineLogMessage({
   level: 'error',
-  text: 'no file descriptor is free: connections are dropped until some are closed; raise the limit (ulimit -n)',
+  text: 'no file descriptor is free: connections are dropped until another connection is closed; raise the limit (ulimit -n)',
   cause: 'The process or the machine has as many open files and connections as its limit allows (`limit`).',
   action:
     'Raise the limit of open files (ulimit -n, LimitNOFILE of systemd), or lower WAYPOST_HTTP_CONNECTIONS and WAYPOST_MQTT_CONNECTIONS.',
@@ -124,16 +124,16 @@ export const totalEviction = defineLogMessage({
   level: 'warn',
   text: 'connection limit reached; closing connections that are idle, that send an HTTP body slowly, or that are anonymous MQTT clients',
   cause:
-    'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
+    'All connections that `max` allows for this listener are open, and some connections are not in use. Logged at most every 10 s.',
   action:
     'Nothing if it happens rarely. Otherwise raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
 })
 
 export const addressEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit of one address reached; closing those of its connections that are idle, that send an HTTP body slowly, or that are anonymous MQTT clients',
+  text: 'connection limit of one address reached; closing connections of this address: idle connections, connections that send an HTTP body slowly, and anonymous MQTT clients',
   cause:
-    'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
+    'One address has as many connections as a single address may have, and some of these connections are not in use. Logged at most every 10 s.',
   action:
     'If `address` is a proxy or a site with many devices, set WAYPOST_TRUST_PROXY or raise the limit per address. Otherwise check what the client does.',
 })

@@ -83,7 +83,7 @@ export async function isUpToDate(pool: Pool, migrations: Migration[]): Promise<b
   const unknown = [...applied.keys()][0]
   if (unknown)
     throw new Error(
-      `The database has ${unknown}, which this version does not know: a newer Waypost has used it. Start that version or a newer one`,
+      `The database has ${unknown}, which this version does not know: a newer Waypost has used it. Start that version or a newer version`,
     )
   return complete
 }

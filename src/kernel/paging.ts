@@ -1,4 +1,4 @@
-/** The three kinds of paging in the specification. Each has a query shape and a response shape. */
+/** The three kinds of paging in the specification. Each kind has a query shape and a response shape. */
 import { type TSchema, Type } from './schema.ts'
 
 const integer = (description: string, minimum: number, fallback: number, maximum = 2_147_483_647) =>

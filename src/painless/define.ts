@@ -21,7 +21,7 @@ export type Methods = Record<string, Body>
 
 export interface Definition {
   supers?: string[]
-  /** Constants by name. Each has a type and a value in the representation of that type. */
+  /** Constants by name. Each constant has a type, and a value in the representation of that type. */
   constants?: Record<string, [type: string, value: unknown]>
   /** Constructors by parameter list, such as `(int,String)`. */
   constructors?: Record<string, Body>

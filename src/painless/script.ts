@@ -18,7 +18,7 @@ import { parseScript } from './parse-statement.ts'
 import { defType, type Type, voidType } from './types.ts'
 
 export interface ScriptOptions {
-  /** Variables that the script can use, in the order in which `run` takes them. Each has a name and a type. */
+  /** Variables that the script can use, in the order in which `run` takes them. Each variable has a name and a type. */
   variables: [name: string, type: string][]
   /** Type of the result, `def` if absent. */
   returns?: string

@@ -166,7 +166,7 @@ export const isSubclass = (name: string, ancestor: string): boolean => {
 
 const objectType = (): Type => types.get('java.lang.Object')!
 
-/** Returns whether every value of type `from` is also a value of type `to`. Both are reference types. */
+/** Returns whether every value of type `from` is also a value of type `to`. Both types are reference types. */
 export function isAssignable(to: Type, from: Type): boolean {
   if (to === from || to === objectType()) return true
   if (to.element && from.element && !to.element.primitive && !from.element.primitive)

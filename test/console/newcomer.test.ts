@@ -20,8 +20,8 @@ let firstLink: string
 before(async () => {
   opened = await openConsole({ directory: temporaryDirectory() })
   await opened.browser.grantPermissions(['clipboard-read', 'clipboard-write'])
-  // The browser logs every request that is rejected. Some are rejected with 503, because the console is still being built when it is first
-  // opened.
+  // The browser logs every request that is rejected. Some requests are rejected with 503, because the console is still being built when it
+  // is first opened.
   opened.expect(/status of (?:400|401|404|409|503)/)
   firstLink = await eventually(() => {
     const found = opened.platform.output().match(/(http\S+\/account\/choose-password\?token=\S+)/)

@@ -27,7 +27,8 @@ export const CrashWalk = defineWalk<Data & { upTo: number }>('test.crash-walk', 
 })
 
 /**
- * Starts the node. For each page of items, `before` runs before the commit; it may throw or close the connection. Multiples of 10 fail.
+ * Starts the node. For each page of items, `before` runs before the commit; it may throw or close the connection. Items that are multiples
+ * of 10 fail.
  */
 export async function bulkNode(
   connection: ConnectionOptions,

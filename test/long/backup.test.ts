@@ -225,7 +225,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   await onOtherMachine(command, file, join(directory, 'keys', 'master.key'))
   assert.equal(refused.code, 2, refused.stderr)
-  assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
+  assert.match(refused.stderr, /Nothing was changed\. Run the command again with --yes/)
 
   // The test kills the restore while it writes contents. The killed restore must change no row, and the next restore must succeed.
   await admin(`DELETE ${camera}/files/kept`)

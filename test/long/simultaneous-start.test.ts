@@ -28,7 +28,7 @@ test('three nodes that start at the same time on an empty database form one plat
   assert.equal(withLink.length, 1, 'exactly one node must print the link of the first start')
 })
 
-test('a node whose blob folder differs from that of the other nodes does not start, and names the setting', async () => {
+test('a node whose blob folder differs from the folder of the other nodes does not start, and its error names the setting', async () => {
   const { environment } = await usedDatabase()
   const first = await startPlatform({ directory: temporaryDirectory(), environment })
   const second = await runCommand(['start'], { directory: temporaryDirectory(), environment })

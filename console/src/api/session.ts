@@ -268,7 +268,7 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** If the clock of the computer jumps by more than this, the difference to the clock of the platform is measured again. */
+/** Jump of the clock of the computer after which the difference to the clock of the platform is measured again. */
 const clockChangeMs = 60_000
 
 /**

@@ -6,7 +6,7 @@ import { grouped } from '../parts/group.ts'
 const isParameter = (segment: string) => segment.startsWith(':')
 const segmentsOf = (path: string) => path.split('/').filter(Boolean)
 
-/** Returns the parameters if the segments of a path match the pattern. Both have the same number of segments. */
+/** Returns the parameters if the segments of a path match the pattern. Path and pattern have the same number of segments. */
 function match(patternSegments: string[], segments: string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [index, segment] of patternSegments.entries()) {

@@ -1,4 +1,7 @@
-/** Processes commands, configurations and software that the platform sends to a device. Each is processed once, even if it arrives several times. */
+/**
+ * Processes commands, configurations and software that the platform sends to a device. Each message is processed once, even if it arrives
+ * several times.
+ */
 import type { Message } from './link.ts'
 
 export interface Command {

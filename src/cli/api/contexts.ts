@@ -26,7 +26,7 @@ export function readContexts(): Contexts {
   const file = contextsFile()
   let text: string
   try {
-    // Other users of the machine could use the logins, or may already have copied them.
+    // If other users of the machine can read the file, they can use the logins, and may have copied them already.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       throw new CommandError(
         `${file} can be read by other users of this machine, so its logins are not used; run: chmod 600 ${file}`,

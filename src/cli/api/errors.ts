@@ -38,7 +38,7 @@ export function exitCodeOf(error: unknown): number {
   return unreachableCodes.has(error.code) ? exitCodes.unreachable : exitCodes.failed
 }
 
-/** Returns whether another server answered. The platform's own 404 has a JSON body. */
+/** Returns whether a server other than the platform sent this 404. A 404 of the platform has a JSON body. */
 const isNotOfPlatform = ({ status, body }: WaypostError) => status === 404 && typeof body === 'string'
 
 /** Returns the lines that explain a failure: the failed operation, the field, the correlation id, and what to do next. */

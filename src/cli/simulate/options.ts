@@ -21,7 +21,7 @@ export const usage = `usage: waypost simulate [--devices 10] [options]
   --devices <n>           number of devices, 1 to 10000; default 10
   --rate <n>              messages per second of each device, 0.001 to 100; default 0.2
   --application <name>    application of their endpoints, created if missing; default simulator
-  --url <address>         mqtt://[user:password@]host[:port] or mqtts://…; default: the one in bootstrap.json
+  --url <address>         mqtt://[user:password@]host[:port] or mqtts://…; default: the address in bootstrap.json
   --reconnect-every <s>   average seconds between reconnections of a device; default 300, 0 for none
   --fail <percent>        share of commands and software updates that fail, 0 to 100; default 0
   --slow <s>              average seconds until a device answers a command or has installed software; default 0
@@ -30,7 +30,7 @@ export const usage = `usage: waypost simulate [--devices 10] [options]
 
 Devices send temperature, humidity, battery and location, answer commands (a "reboot" makes them reconnect), apply
 configurations ({"reportEverySeconds": 1} changes their interval), and download and install the software that they are
-offered. The credentials are those of bootstrap.json in the data directory (WAYPOST_DATA).
+offered. The devices use the credentials of bootstrap.json in the data directory (WAYPOST_DATA).
 `
 
 /** The error for a mistake in the options. */

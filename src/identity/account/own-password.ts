@@ -51,7 +51,7 @@ export function createOwnPassword({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'no
     const result = await accounts.logIn(tenantId, { username: user.username, password: present, address })
     if (result === 'wrong' || 'wait' in result) return result
     if (result.user.id !== userId) return 'wrong'
-    if (present === next) return { problem: 'expected a password that differs from the present one' }
+    if (present === next) return { problem: 'expected a password that differs from the present password' }
     return await set(tenantId, result.user, next)
   }
 

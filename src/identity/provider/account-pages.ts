@@ -320,7 +320,7 @@ async function setNewPassword(visit: Visit) {
 
 const usedLink = (visit: Visit) => {
   const text =
-    `This link was used already, or its ${linkMinutes} minutes are over. To get another one, run this on the machine of the ` +
+    `This link was used already, or its ${linkMinutes} minutes are over. To get another link, run this on the machine of the ` +
     'platform: bin/waypost user link <name>. The first password is in bootstrap.json in its data directory.'
   return send(visit, 400, errorPage({ name: visit.name, title: 'Link expired', text }))
 }

@@ -8,7 +8,7 @@ import { createInstance } from './instance.ts'
 
 const instancesMax = 100
 
-/** Identifies a state of a realm. The cookie key is included, because it differs from that of a deleted realm with the same name. */
+/** Identifies a state of a realm. The cookie key is included, because a deleted realm with the same name had a different cookie key. */
 const versionOf = ({ revision, cookieKeySealed }: Realm) => `${revision} ${cookieKeySealed}`
 
 export interface Instance {

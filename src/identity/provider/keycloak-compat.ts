@@ -7,7 +7,7 @@ export interface Call {
   path: string
   headers: Record<string, string | string[] | undefined>
   form: Form
-  /** Status of a successful response, if it differs from that of oidc-provider. */
+  /** Status of a successful response, if it differs from the status that oidc-provider sends. */
   successStatus?: number | undefined
 }
 

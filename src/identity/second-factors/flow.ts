@@ -1,6 +1,6 @@
 /**
  * The steps of a login after the password: second factor, enrolment, recovery codes. The sign-in of applications and the account pages use
- * the same steps. Each stores the state of a login in the database.
+ * the same steps. Both store the state of a login in the database.
  */
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Wait } from '../login-lockout.ts'

@@ -131,7 +131,7 @@ function migrationsOf(manifest: Manifest, programMigrations: Migration[]): Migra
     if (checksum === undefined)
       throw new BackupError(
         `The backup was made by Waypost ${manifest.program} and has ${keyOf(backupMigration)}, which this version does not know: ` +
-          'restore it with that version or a newer one',
+          'restore it with that version or a newer version',
       )
     if (checksum !== backupMigration.checksum)
       throw new BackupError(
@@ -160,7 +160,7 @@ async function rejectNewerJobs(sql: Sql, manifest: Manifest) {
   if (manifest.jobsVersion !== null && version !== null && manifest.jobsVersion > version)
     throw new BackupError(
       `The backup's job queue has version ${manifest.jobsVersion}, this Waypost's has ${version}: ` +
-        `restore it with Waypost ${manifest.program} or a newer one`,
+        `restore it with Waypost ${manifest.program} or a newer version`,
     )
 }
 

@@ -14,7 +14,7 @@ async function checkMigrations(sql: Sql, manifest: Manifest) {
   const fingerprintOf = (migrations: Manifest['migrations']) =>
     JSON.stringify(migrations.map(({ module, name, checksum }) => [module, name, checksum]).sort())
   if (fingerprintOf([...rows]) !== fingerprintOf(manifest.migrations))
-    throw new BackupError("The rows of the backup's kernel.migrations differ from those in its manifest")
+    throw new BackupError("The rows of the backup's kernel.migrations differ from the migrations in its manifest")
 }
 
 /** Checks names that pg-boss puts into its SQL text unquoted. */

@@ -18,7 +18,7 @@ export interface Messages {
 }
 
 const chunkBytes = 64 * 1024
-/** For a text shorter than this, reserving too much room is cheaper than computing its length in bytes. */
+/** Length up to which reserving too much room for a text is cheaper than computing its length in bytes. */
 const longText = 4096
 
 /** From this size, rows of a COPY are sent from their own buffer instead of being copied. */

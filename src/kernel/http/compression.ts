@@ -15,8 +15,8 @@ export interface Compression {
 /** Minimum size of a response that is compressed. A smaller response fits into one packet anyway. */
 const bytesMin = 1024
 /**
- * Maximum number of responses that are compressed at the same time. Each takes up to half a megabyte. Further responses are sent
- * uncompressed.
+ * Maximum number of responses that are compressed at the same time. Each compression takes up to half a megabyte. Further responses are
+ * sent uncompressed.
  */
 const parallelMax = { whole: 16, streamed: 32 }
 
@@ -69,7 +69,8 @@ export function createCompression(): Compression {
       const encoding = encodingFor(request.headers['accept-encoding'])
       // Scripts read the body of an internal call as text.
       if (encoding === undefined || internalCaller()) return done(null, payload)
-      // A stream keeps Fastify from setting Content-Length, which would differ from that of the compressed response to GET (RFC 9110, 8.6).
+      // A stream keeps Fastify from setting Content-Length, which would differ from the length of the compressed response to GET (RFC 9110,
+      // 8.6).
       if (request.method === 'HEAD') return done(null, isStream ? payload : Readable.from([]))
       if (isStream && running.streamed < parallelMax.streamed) done(null, compressStream(reply, payload, encoding))
       else if (!isStream && running.whole < parallelMax.whole) compressWhole(reply, payload, encoding, done)

@@ -30,7 +30,7 @@ export const unreadResponsesEnded = defineLogMessage({
   level: 'warn',
   text: 'closed the connections of the slowest readers, because too many bytes of responses wait for their clients',
   cause:
-    'Clients request large responses and read them slowly or not at all. The responses of all clients together may have `bytesMax` bytes in memory.',
+    'Clients request large responses and read them slowly, or do not read them. The responses of all clients together may have `bytesMax` bytes in memory.',
   action:
     'Find the clients by their addresses if it happens repeatedly, and read large lists in smaller pages. Clients that read fast are not affected.',
 })

@@ -31,7 +31,7 @@ export const httpsSettings = defineSettings(
       kind: 'switch',
       default: 'off',
       meaning:
-        'on: HTTP requests are redirected to HTTPS (308), except those that a proxy of WAYPOST_TRUST_PROXY received over ' +
+        'on: HTTP requests are redirected to HTTPS (308), except requests that a proxy of WAYPOST_TRUST_PROXY received over ' +
         'HTTPS; health and metrics have a port of their own and are not redirected',
     },
     HTTP_COMPRESSION: {

@@ -34,7 +34,7 @@ export interface FunctionScope {
   script: ScriptScope
   /** Scope that contains the lambda. */
   outer?: Scope
-  /** Variables that a lambda captures. Each is copied from a slot outside to a slot inside. */
+  /** Variables that a lambda captures. Each variable is copied from a slot of the enclosing function to a slot of the lambda. */
   captures: { from: Variable; to: Variable }[]
 }
 

@@ -29,7 +29,7 @@ export function select(data: unknown, path: string): unknown {
   let comparisonsLeft = comparisonsMax
   const countComparisons = (comparisons: number) => {
     comparisonsLeft -= comparisons
-    if (comparisonsLeft < 0) throw invalidField('q', 'evaluating this path takes too long; use a more specific one')
+    if (comparisonsLeft < 0) throw invalidField('q', 'evaluating this path takes too long; use a more specific path')
   }
 
   function valueAt(value: unknown, depth: number): unknown {

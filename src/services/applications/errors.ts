@@ -39,5 +39,5 @@ export const StillUsed = defineError<{ name: string; users: string }>(
 export const AlreadyConfigured = defineError(
   'already_configured',
   409,
-  'Applications already have configurations: the initial load needs a platform without any; change single applications instead',
+  'Applications already have configurations: the initial load needs a platform without configurations; change single applications instead',
 )

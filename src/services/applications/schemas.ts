@@ -24,7 +24,7 @@ const dates = {
 
 const Version = Type.Object(
   { name: Name({ description: 'Name of the version: `<application>-<suffix>`.' }), ...naming, ...dates },
-  { title: 'ApplicationVersion', description: 'A version of an application; every endpoint belongs to one.' },
+  { title: 'ApplicationVersion', description: 'A version of an application; every endpoint belongs to a version.' },
 )
 const Application = Type.Object(
   {
@@ -255,7 +255,7 @@ const patch = AnyJson({
 
 export const loadConfigurations = {
   name: 'applications.configurations.import',
-  summary: 'Load configurations into a platform that has none',
+  summary: 'Load configurations into a platform without configurations',
   description: 'This operation is for the initial load only. Use PUT and PATCH of an application afterwards.',
   body: Envelope,
   response: { 201: describedAs(Envelope, 'The configurations that were stored.') },
@@ -277,12 +277,13 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   replace: {
     name: `${noun}.update`,
     summary: `Replace the configurations of ${owner}`,
-    description: 'Replaces the configurations of the service instances in the body; others stay as they are.',
+    description:
+      'Replaces the configurations of the service instances in the body. Configurations of other service instances stay as they are.',
     params,
     body: Envelope,
     response: none,
     fails: {
-      400: 'The envelope is malformed, names an unknown instance or objects other than those in the path, or violates a schema.',
+      400: 'The envelope is malformed, names an unknown instance or objects that the path does not name, or violates a schema.',
       404: missing,
     },
   },
@@ -326,7 +327,7 @@ const Attributes = AnyJson({
   title: 'Attributes',
   description:
     'Attributes that devices of the version look up with the extension `adx`: any JSON. The keys of an object take precedence over ' +
-    'those of the application. Any other value replaces the attributes of the application.',
+    'the attributes of the application. Any other value replaces the attributes of the application.',
 })
 export const replaceAttributes = {
   name: 'applications.versions.attributes.update',

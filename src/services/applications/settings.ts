@@ -5,7 +5,7 @@ export const applicationsSettings = defineSettings(
     GENERATE_APPLICATION_NAMES: {
       kind: 'switch',
       default: 'off',
-      meaning: 'on: the platform generates application names, and requests must not contain one',
+      meaning: 'on: the platform generates application names, and requests must not contain a name',
     },
   },
   (value) => ({

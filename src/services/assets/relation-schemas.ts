@@ -38,7 +38,7 @@ export const linkEntities = {
   name: 'assets.relations.link',
   summary: 'Link assets and endpoints',
   description:
-    'Creates all relations or none. Existing ones stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation ' +
+    'Creates all relations or none. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation ' +
     '`contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint.',
   body,
   response: { 204: Empty() },
@@ -89,7 +89,7 @@ export const listSessions = {
   name: 'assets.relationSessions.list',
   summary: 'List when relations of an entity existed',
   description:
-    'Relations that exist come first, then those that have ended. A relation that was created again has a session for each time.',
+    'Relations that exist come first, then relations that have ended. A relation that was created again has a session for each time.',
   query: Type.Object({
     entityId: Name({ description: 'Id of the asset or endpoint.' }),
     entityType: Type.Optional(
@@ -132,8 +132,7 @@ export const getTree = {
   name: 'assets.relationTrees.get',
   summary: 'Get the tree of relations below an entity',
   description:
-    'At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. An ' +
-    'entity that manages one above it is shown once more, without children.',
+    'At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. If an entity manages an entity above it, the tree shows the upper entity again there, without children.',
   query: Type.Object({
     entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in upper or lower case.' }),
     entityId: Name({ description: 'Id of the asset or endpoint.' }),

@@ -130,7 +130,7 @@ export const listTypes = {
   query: Type.Object({
     type: Type.Optional(Text({ description: 'Only types that contain this text; case is ignored. Default: all.' })),
     description: Type.Optional(
-      Text({ description: 'Only those whose description contains this text; case is ignored. Default: all.' }),
+      Text({ description: 'Only objects whose description contains this text; case is ignored. Default: all.' }),
     ),
     ...pageQuery(),
     ...order,
@@ -170,7 +170,7 @@ export const createAsset = {
     tenantId: Type.Optional(
       Text({
         description:
-          'Id of the tenant of the asset type. Another tenant than that of the caller needs the scope on the platform. Default: any.',
+          'Id of the tenant of the asset type. A tenant other than the tenant of the caller needs the scope on the platform. Default: any.',
       }),
     ),
   }),
@@ -226,7 +226,7 @@ export const updateAsset = {
   name: 'assets.update',
   summary: 'Replace the definition of an asset',
   description:
-    'If the body has no `uiJsonSchema`, the stored one is removed. If it has no `poolIds`, the stored ones stay.',
+    'If the body has no `uiJsonSchema`, the stored `uiJsonSchema` is removed. If it has no `poolIds`, the stored pool ids stay.',
   params: ofAsset,
   body: Type.Object(assetFields, { title: 'AssetChange', description: 'The new definition of an asset.' }),
   response: { 204: Empty('It was replaced; `ETag` holds its new version.'), 400: violated },

@@ -25,7 +25,7 @@ const described = {
 }
 const Blob = Type.Object(described, {
   title: 'Blob',
-  description: 'A blob of an endpoint; every upload makes a new one.',
+  description: 'A blob of an endpoint; every upload creates a new blob.',
 })
 const ListedBlob = Type.Object(
   { ...described, endpointId: Name({ description: ofEndpointText }) },
@@ -37,7 +37,7 @@ const sort = Type.Enum(['ASC', 'DESC'], {
   description: 'Order by `createdDate`. ASC: oldest first. DESC: newest first. Default: ASC.',
 })
 const endpointIds = Type.Optional(
-  TextList({ description: 'Only items of these endpoints (ids). Default: all that the caller may read.' }),
+  TextList({ description: 'Only items of these endpoints (ids). Default: all endpoints that the caller may read.' }),
 )
 const fromDate = RequestTime({ description: 'Only items created at this date and time or later.' })
 const toDate = RequestTime({ description: 'Only items created at this date and time or earlier.' })
@@ -116,7 +116,8 @@ const content = {
     ),
     'if-range': Type.Optional(
       Type.String({
-        description: 'ETag: `Range` counts only while the content has this ETag, else all of it is returned.',
+        description:
+          'ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned.',
       }),
     ),
   }),

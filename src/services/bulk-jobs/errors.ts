@@ -28,7 +28,7 @@ export const NotOwnJob = defineError<{ jobId: string }>(
 export const TooManyJobs = defineError<{ limit: number }>(
   'too_many_jobs',
   409,
-  'The tenant has {limit} jobs that have not ended, the maximum; wait for one, or cancel one',
+  'The tenant has {limit} jobs that have not ended, the maximum; wait until a job ends, or cancel a job',
 )
 export const NoExportFile = defineError<{ jobId: string }>(
   'no_export_file',

@@ -140,7 +140,7 @@ suite('a job over endpoints', () => {
     assert.equal(failed.totalElements, 2)
     assert.deepEqual(
       failed.content.map((item: { position: number; reason: string }) => [item.position, item.reason]),
-      [[2, 'Operation 0 of the patch failed: the value at /n is not the tested one; nothing was changed']],
+      [[2, 'Operation 0 of the patch failed: the value at /n is not the tested value; nothing was changed']],
     )
     assert.deepEqual((await itemsOf(job.jobId, { offset: 2 })).content.length, 1)
     assert.deepEqual((await itemsOf(job.jobId, { offset: 3 })).content, [])

@@ -23,7 +23,7 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
   const topic = live.define({
     name: 'jobs',
     description:
-      'jobs whose state or progress has changed, as in `jobs.list`; it begins with those that have not ended.',
+      'jobs whose state or progress has changed, as in `jobs.list`; it begins with the jobs that have not ended.',
     scopes: [readScope],
     on: 'event',
     mayRead: (ctx, { tenantId, applicationName, facets = {} }) =>

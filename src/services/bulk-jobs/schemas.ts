@@ -36,14 +36,15 @@ const jobFields = {
   ),
   applicationName: Type.Optional(
     Type.String({
-      description: 'Application of all items. Omitted if they belong to several applications, or to none.',
+      description:
+        'Application of all items. Omitted if the items belong to several applications, or to no application.',
     }),
   ),
   counts: Type.Object(
     {
       total: Type.Optional(count('Number of all items: succeeded + failed + pending. Omitted if it is not known yet.')),
       succeeded: count('Number of items that are done.'),
-      failed: count('Number of items that were refused or could not be done; each has a reason.'),
+      failed: count('Number of items that were rejected or could not be processed; each item has a reason.'),
       pending: Type.Optional(count('Number of items that are not done. Omitted if it is not known yet.')),
     },
     { title: 'JobCounts', description: 'The progress of a job. The numbers add up at any time.' },
@@ -110,7 +111,7 @@ const created = {
   response: { 201: CreatedJob, 409: failure('The tenant has too many jobs that have not ended. Nothing was created.') },
   fails: {
     403: 'The caller may change none of the selected endpoints.',
-    404: 'None of the endpoints exists, or the caller may read none of them.',
+    404: 'None of the endpoints exists, or the caller may not read any of them.',
   },
 }
 const background =
@@ -220,8 +221,8 @@ export const createConfigurations = {
   name: 'jobs.configurations.create',
   summary: 'Set a configuration of many endpoints by a job',
   description:
-    'Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. Endpoints that have an equal ' +
-    `one keep it. Endpoints of a version whose schema rejects it fail with the reason. ${background}`,
+    'Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. An endpoint that ' +
+    `already has an equal configuration keeps it. If the schema of its version rejects the configuration, the endpoint fails with the reason. ${background}`,
   body: Type.Object(
     {
       select,
@@ -250,8 +251,7 @@ export const listJobs = {
   name: 'jobs.list',
   summary: 'List the jobs of all services',
   description:
-    'The newest first: jobs over endpoints, batches of registrations, commands to filters, matching of filters, exports. The caller sees ' +
-    'its own jobs, and with the scope `application:job:read` those of the tenant or of an application. Ended jobs are deleted after some days.',
+    'The newest first: jobs over endpoints, batches of registrations, commands to filters, matching of filters, exports. The caller sees its own jobs, and with the scope `application:job:read` all jobs of the tenant or of an application. Ended jobs are deleted after some days.',
   query: Type.Object({
     state: Type.Optional(TextList({ description: `Only jobs in these states: ${states.join(', ')}. Default: all.` })),
     kind: Type.Optional(TextList({ description: 'Only jobs of these kinds. Default: all.' })),
@@ -274,7 +274,7 @@ export const listItems = {
   name: 'jobs.items.list',
   summary: 'List the items of a job with their results',
   description:
-    'The items are in the order of processing. After a cancellation, `pending` items were not touched, and all others are done.',
+    'The items are in the order of processing. After a cancellation, items in the state `pending` were not processed, and all other items are done.',
   params: ofJob,
   query: Type.Object({
     state: Type.Optional(
@@ -320,8 +320,7 @@ export const cancelJob = {
   name: 'jobs.cancel',
   summary: 'Cancel a job',
   description:
-    'Waits for the part in progress. After the response no other item is touched: each is done, or it is `pending` and was not touched. The ' +
-    'creator of a job can cancel it; others need the scope `application:job:cancel`.',
+    'Waits for the part in progress. After the response, no further item is processed: an item is either done, or in the state `pending` and unchanged. The creator of a job can cancel it; other callers need the scope `application:job:cancel`.',
   params: ofJob,
   response: { 200: JobDetails, 409: failure('The job has ended, or jobs of its kind cannot be canceled.') },
   fails: { 403: 'The caller did not create the job and lacks the scope.', 404: noJob },

@@ -67,7 +67,7 @@ export const Selection = Type.Object(
   {
     title: 'EndpointSelection',
     description:
-      'Selects the endpoints of a job, at most 1,000,000: those that meet all conditions when the job is created. The list is fixed then.',
+      'Selects the endpoints of a job, at most 1,000,000: the endpoints that meet all conditions when the job is created. Later changes do not change the list.',
     examples: [
       { applicationName: 'greenhouse', and: [{ key: 'city', operator: 'IN', values: ['Kyiv'] }] },
       { applicationName: 'greenhouse', search: 'pump', connection: 'disconnected', activeBefore: 'now-7d' },

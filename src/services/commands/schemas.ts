@@ -120,7 +120,7 @@ export const deleteCommand = {
 
 export const getLastCommand = {
   name: 'commands.last.get',
-  summary: 'Get the command of a type whose result came last',
+  summary: 'Get the command of a type with the latest result',
   params: ofType,
   response: { 200: Command },
   fails: {
@@ -136,7 +136,7 @@ const CommandsOfEndpoint = Type.Object(
     truncated: Type.Optional(
       Type.Literal(true, {
         description:
-          'Older commands are missing: there are more than 1,000, or their payloads are too large. Omitted if none are missing.',
+          'Older commands are missing, because there are more than 1,000, or because their payloads are too large. Omitted if no command is missing.',
       }),
     ),
   },
@@ -269,8 +269,7 @@ const batchFails = {
   ...payloadFails,
 }
 const batchText =
-  'The body is the payload, as for a single command. The response comes when the batch and its endpoints are stored; the commands follow in ' +
-  'the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning.'
+  'The body is the payload, as for a single command. The response is sent when the batch and its endpoints are stored; the commands are created in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning.'
 
 export const batchByFilter = {
   name: 'commands.batches.byFilter.create',
@@ -307,7 +306,7 @@ export const batchByEndpoints = {
       endpointIds: Type.Array(Name({ description: 'Id of an endpoint.' }), {
         minItems: 1,
         maxItems: 10_000,
-        description: 'Ids of the endpoints: 1 to 10,000 different ones.',
+        description: 'Ids of the endpoints: 1 to 10,000 different ids.',
       }),
     },
     {

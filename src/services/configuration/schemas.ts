@@ -56,14 +56,14 @@ const writeFails = {
   422: 'The configuration violates the schema of the version; `errors` lists `path` (JSON pointer) and `message` of the first 100 violations, `moreErrors` counts further violations.',
   503: 'The stored schema cannot be used, or the database does not answer. Nothing was changed.',
 }
-const schemaMissing = '; or the application requires a schema and there is none.'
+const schemaMissing = '; or the application requires a schema and the version has no schema.'
 
 export const putEndpointConfig = {
   name: 'configurations.endpoints.update',
   summary: 'Set the configuration of an endpoint',
   description:
     'Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current ' +
-    'configuration changes nothing. A connected device gets a change of what is effective for its version at once.',
+    'configuration changes nothing. If the effective configuration of a connected device changes, the device gets it at once.',
   params: ofEndpoint,
   query: named,
   body: payload,
@@ -82,7 +82,7 @@ export const getEndpointConfig = {
 export const deleteEndpointConfig = {
   name: 'configurations.endpoints.delete',
   summary: 'Delete the configuration of an endpoint',
-  description: 'The default of the version becomes effective. The answer is 204 also if there was no configuration.',
+  description: 'The default of the version becomes effective. The response is 204 even if there was no configuration.',
   params: ofEndpoint,
   query: named,
   response: { 204: Empty() },
@@ -91,7 +91,7 @@ export const deleteEndpointConfig = {
 export const listEndpointConfigs = {
   name: 'configurations.endpoints.list',
   summary: 'List the configurations of an endpoint',
-  description: 'Only those of the endpoint itself, without the defaults of the version.',
+  description: 'Only configurations of the endpoint itself, without the defaults of the version.',
   params: ofEndpoint,
   response: { 200: list },
   fails: { 404: `${noEndpoint}.` },

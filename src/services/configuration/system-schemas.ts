@@ -84,7 +84,7 @@ export function systemSchemas(level: SystemLevel) {
       summary: `List the system configurations of ${noun}`,
       params,
       query: Type.Object({
-        name: Type.Optional(Text({ description: 'Only the one with exactly this name. Default: all.' })),
+        name: Type.Optional(Text({ description: 'Only the configuration with exactly this name. Default: all.' })),
         ...offsetQuery(100),
       }),
       response: { 200: contentPage(Item) },
@@ -94,7 +94,7 @@ export function systemSchemas(level: SystemLevel) {
       name: `${prefix}.current.get`,
       summary: `Get the effective system configuration of ${noun}`,
       description:
-        'Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level.',
+        'Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level.',
       params,
       query: Type.Object({
         name: Type.String({

@@ -75,10 +75,10 @@ const IssuedCertificate = Type.Object(
     ...certificate,
     certificate: pem('The client certificate'),
     certificateChain: pem(
-      'The client certificate, the certificate authority of the tenant and that of the platform, one after the other',
+      'The client certificate, the certificate authority of the tenant and the certificate authority of the platform, one after the other',
     ),
     caChain: Type.Array(pem('A certificate authority'), {
-      description: 'Certificate authority of the tenant, then that of the platform.',
+      description: 'Certificate authority of the tenant, then the certificate authority of the platform.',
     }),
     issuingCa: pem('Certificate authority of the tenant, which issued the certificate'),
     privateKey: pem('Private key (PKCS #8)', ' Only this response shows it, and the platform does not keep it.'),
@@ -109,7 +109,7 @@ const moves =
   'Allowed transitions: Active to Suspended, Suspended to Active, and any state to Revoked, which is final. Setting the state ' +
   'that the credentials already have changes nothing. Connections that used suspended or revoked credentials are closed.'
 const moveFails = {
-  400: 'The state is missing or unknown, or the credentials cannot go from their present state to this one.',
+  400: 'The state is missing or unknown, or the credentials cannot go from their present state to this state.',
   404: noCredentials,
 }
 
@@ -153,7 +153,7 @@ export const moveBasic = {
 export const changePassword = {
   name: 'basicCredentials.password.patch',
   summary: 'Change the password of basic credentials',
-  description: 'Without `password` a new one is generated; an empty body is accepted. Open connections stay open.',
+  description: 'Without `password` a new password is generated; an empty body is accepted. Open connections stay open.',
   params: ofCredential,
   body: Type.Object(
     { password: Type.Optional(password) },

@@ -53,7 +53,7 @@ const Series = Type.Object(
       Type.String({
         maxLength: 32,
         pattern: '^[a-z0-9#-]+$',
-        description: 'Name of a colour. Default: the next free one.',
+        description: 'Name of a colour. Default: the next free colour.',
       }),
     ),
   },
@@ -142,7 +142,7 @@ const kinds = {
     states: optional(
       Type.Array(text(32, 'State of an alert.'), {
         maxItems: 10,
-        description: 'Only alerts in these states. Default: active ones.',
+        description: 'Only alerts in these states. Default: active alerts.',
       }),
     ),
     severities: optional(

@@ -131,7 +131,7 @@ export const getVersion = {
 export const restoreVersion = {
   name: 'dashboards.versions.restore',
   summary: 'Restore an old version of a dashboard',
-  description: 'Adds a version with the name and contents of the old one. Nothing is lost.',
+  description: 'Adds a new version with the name and contents of the old version. All other versions are kept.',
   params: byVersion,
   response: { 200: Dashboard },
   fails: { 404: noVersion, ...ifMatchFails },

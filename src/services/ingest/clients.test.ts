@@ -1,6 +1,6 @@
 /**
- * Sends requests with the paths, methods and content types of the clients of Elasticsearch (6 to 9) and OpenSearch. These clients need no
- * other paths.
+ * Sends requests with the paths, methods and content types of the clients of Elasticsearch (6 to 9) and OpenSearch. These paths are enough
+ * for the clients.
  */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'

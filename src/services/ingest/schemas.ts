@@ -52,7 +52,7 @@ export const putPipeline = {
   name: 'ingest.pipelines.update',
   summary: 'Create or replace a pipeline',
   description:
-    'Documents that arrive after the answer pass through the new pipeline; other nodes use it within a second.',
+    'Documents that arrive at this node after the response pass through the new pipeline; other nodes use the pipeline within a second.',
   params: ofPipeline,
   body: Pipeline,
   response: { 200: Acknowledgement },
@@ -187,7 +187,7 @@ export const putTemplate = {
   name: 'ingest.templates.update',
   summary: 'Create or replace the template of an application',
   description:
-    'Samples that arrive after the answer are kept as documents; other nodes use the template within a second.',
+    'Samples that arrive at this node after the response are kept as documents; other nodes use the template within a second.',
   params: ofIndex,
   body: TemplateRequest,
   response: { 200: Acknowledgement },
@@ -221,7 +221,7 @@ export const getMapping = {
   response: {
     200: pipelinesByKey(
       'IngestMappings',
-      '`{mappings: {properties}}` under the key `{tenantID}-{applicationName}`: the fields of the template, and those that documents had.',
+      '`{mappings: {properties}}` under the key `{tenantID}-{applicationName}`: the fields of the template, and fields that documents had.',
     ),
   },
   fails: noIndex,
@@ -283,7 +283,7 @@ export const multiSearch = {
   name: 'ingest.documents.searches.send',
   summary: 'Search documents several times with one request',
   description:
-    'The body is lines of JSON, or an array, with headers and bodies in turn, or a single body. A header may name another `index`. At most ' +
+    'The body is lines of JSON, or an array, with a header before each body, or a single body. A header may name another `index`. At most ' +
     '100 searches.',
   params: ofSearch,
   body: AnyJson({ description: 'Headers and bodies in turn.', examples: [[{}, { query: { match_all: {} } }]] }),

@@ -12,7 +12,7 @@ export const ingestSettings = defineSettings(
       kind: 'url',
       default: undefined,
       meaning:
-        'an Elasticsearch or OpenSearch that gets the documents and answers searches; default: PostgreSQL does both',
+        'an Elasticsearch or OpenSearch that stores the documents and answers searches; default: PostgreSQL stores and searches them',
       secret: true,
     },
     SEARCH_QUEUE_DOCUMENTS: {

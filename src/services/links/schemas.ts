@@ -35,7 +35,7 @@ export const createLink = {
     409: failure('The resource has no content yet, such as an export that has not finished.'),
   },
   fails: {
-    400: 'The address is not that of a download, or not of this platform.',
+    400: 'The address is not the address of a download of this platform.',
     403: 'The caller may not download it, or it has no account whose permissions the link could use.',
     404: 'The resource does not exist, or the caller may not read it.',
   },

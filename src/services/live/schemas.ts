@@ -13,7 +13,7 @@ const words = <const T extends string>(values: T[], description: string) =>
   Type.Optional(Type.Array(Type.Enum(values), { minItems: 1, maxItems: values.length, description }))
 
 const endpointsText =
-  'Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later.'
+  'Only events of these endpoints (ids). Default: all endpoints that the caller may read, including endpoints that are registered later.'
 const seriesText = '`series`: only points of these series. Default: all.'
 
 const filters = {
@@ -38,7 +38,7 @@ const filters = {
   ),
   alertTypes: list('Type of an alert.', '`alerts`: only alerts of these types. Default: all.'),
   by: list(
-    'What to count by.',
+    'Property by which the endpoints are counted.',
     '`counts`: up to 5 of `application`, `version`, `connection` or metadata keys. Default: only the total is counted.',
     5,
   ),
@@ -71,7 +71,7 @@ const subscriptionOf = (topics: ReadonlyMap<string, TopicDefinition>) =>
       ...filters,
       since,
     },
-    { title: 'TopicSubscription', description: 'A topic with filters; all of them have to match.' },
+    { title: 'TopicSubscription', description: 'A topic with filters; all filters have to match.' },
   )
 
 export type SubscriptionRequest = Static<ReturnType<typeof subscriptionOf>>
@@ -79,7 +79,7 @@ export type SubscriptionRequest = Static<ReturnType<typeof subscriptionOf>>
 const subscriptionsOf = (topics: ReadonlyMap<string, TopicDefinition>) =>
   Type.Array(subscriptionOf(topics), {
     maxItems: subscriptionsMax,
-    description: `The subscriptions of the stream, at most ${subscriptionsMax}, each with another id.`,
+    description: `The subscriptions of the stream, at most ${subscriptionsMax}, each with a different id.`,
   })
 
 const lastEventId = Type.Object({
@@ -87,8 +87,7 @@ const lastEventId = Type.Object({
     Type.String({
       maxLength: 64,
       description:
-        'Id of the last event that the client received. Each topic then begins with the events that were stored since, and some ' +
-        'before, which the client recognises by their `id`. Default: new events only.',
+        'Id of the last event that the client received. Each topic then begins with the events that were stored since. It may repeat some earlier events, which the client recognises by their `id`. Default: new events only.',
     }),
   ),
 })
@@ -148,8 +147,8 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'streams.update',
   summary: 'Change the subscriptions of an open stream',
   description:
-    'Replaces all subscriptions. Those whose id and filters are the same continue without interruption. Any node accepts the request. It ' +
-    'needs the same caller as the stream; the credentials of the stream stay those with which it was opened.',
+    'Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. It ' +
+    'needs the same caller as the stream; the stream keeps the credentials with which it was opened.',
   params: Type.Object({
     streamId: Name({
       maxLength: 100,
@@ -166,7 +165,8 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
       {
         streamId: Type.String({ description: 'Id of the stream.' }),
         subscriptions: Type.Array(Type.String({ description: 'Id of a subscription.' }), {
-          description: 'Ids of its subscriptions. The stream says when each is active, or why it ended.',
+          description:
+            'Ids of its subscriptions. The stream reports when each subscription is active, or why it ended.',
         }),
       },
       { title: 'OpenStream', description: 'An open stream.' },

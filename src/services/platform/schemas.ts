@@ -21,7 +21,7 @@ export const readPlatform = {
         versions: Type.Array(text('A version.'), { description: 'Versions of all nodes; several during an upgrade.' }),
         diskLow: flag('true: changes are refused, because a disk of the node that answers has too little space.'),
         lastBackupAt: optional(
-          DateTime({ description: 'End of the last successful backup. Omitted if none is known.' }),
+          DateTime({ description: 'End of the last successful backup. Omitted if no backup is known.' }),
         ),
       },
       { title: 'PlatformSummary', description: 'The platform at a glance.' },

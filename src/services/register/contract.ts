@@ -109,8 +109,8 @@ export interface FilterRef {
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
 /**
- * Conditions of a selection, as in a search of endpoints. All of them must be met. Without conditions, every endpoint of the tenant
- * matches.
+ * Conditions of a selection, as in a search of endpoints. An endpoint must meet all conditions. Without conditions, every endpoint of the
+ * tenant matches.
  */
 export interface EndpointConditions {
   applicationName?: string | string[]
@@ -193,7 +193,7 @@ export interface EndpointToRegister {
 
 export interface SelectionPage {
   endpoints: EndpointRef[]
-  /** Endpoints on which the caller lacks the scope. Each has the 404 or 403 that a request for it would return. */
+  /** Endpoints on which the caller lacks the scope, each with the 404 or 403 that a request for this endpoint would return. */
   rejected: { endpointId: string; error: PlatformError }[]
   /** The start of the next page; undefined on the last page. */
   next: string | undefined

@@ -19,7 +19,7 @@ export const NoSoftwareFile = defineError<{ appName: string; softwareVersion: st
 export const NoSoftwareEndpoint = defineError<{ appName: string; endpointId: string }>(
   'no_such_software_endpoint',
   404,
-  'Endpoint {endpointId} of application {appName} has reported no software and was offered none, or the caller may not access it',
+  'Endpoint {endpointId} of application {appName} has reported no software and was offered no software, or the caller may not access it',
 )
 export const SoftwareTaken = defineError<{ softwareVersion: string; appName: string }>(
   'software_version_taken',

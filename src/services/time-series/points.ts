@@ -103,7 +103,7 @@ function sliceOthers<V>(all: Map<number, V>, first: number, end: number): Map<nu
   return part
 }
 
-/** Returns the index of the first point that is not before this time. */
+/** Returns the index of the first point at this time or later. */
 export function firstFrom({ times, count }: Pick<Points, 'times' | 'count'>, time: number): number {
   let [low, high] = [0, count]
   while (low < high) {

@@ -62,7 +62,7 @@ export interface InboundMessage {
   isTruncated: boolean
 }
 
-/** Conditions of exported records. All of them must be met. */
+/** Conditions of exported records. A record must meet all conditions. */
 export interface TrafficExport {
   endpointIds?: string[]
   appVersionName?: string

@@ -4,8 +4,8 @@ import { NoOutcomePath } from './errors.ts'
 import type { TrafficLogService } from './service.ts'
 
 /**
- * Extension `rsx`: returns the outcome of an earlier request. The resource is `/<extension>/<request id>`. The request id is that of the
- * earlier request; it is also the request id of this message.
+ * Extension `rsx`: returns the outcome of an earlier request. The resource is `/<extension>/<request id>`. The request id of this message
+ * must be the request id of the earlier request.
  */
 export const requestStatus = (log: TrafficLogService): Extension => ({
   name: 'rsx',

@@ -102,7 +102,7 @@ suite('the level of an application', () => {
     assert.deepEqual(await found('off-v1'), [])
   })
 
-  test('the level of a version replaces that of its application, and a change applies to the next message', async () => {
+  test('the level of a version replaces the level of its application, and a change applies to the next message', async () => {
     await configure('mixed', { level: 'off', versions: { 'mixed-v1': { level: 'headers' } } })
     await exchange('mixed')
     assert.equal((await found('mixed-v1')).length, 4)

@@ -8,7 +8,7 @@ const name = Name({
   maxLength: 64,
   pattern: '^[a-zA-Z0-9_-]+$',
   description:
-    'Name of the client: 1 to 64 letters, digits, `_` and `-`. It need not be unique. Names the file of the profile.',
+    'Name of the client: 1 to 64 letters, digits, `_` and `-`. The name need not be unique. The file of the profile has this name.',
 })
 const type = Type.Enum(['admin', 'device'], {
   description:
@@ -185,7 +185,7 @@ export const getClient = {
 
 export const deleteClient = {
   name: 'vpnClients.delete',
-  summary: 'Revoke a VPN client, or delete the record of a revoked one',
+  summary: 'Revoke a VPN client, or delete the record of a revoked VPN client',
   description:
     'An active client is revoked: its certificate is added to the revocation list, its connection ends within 10 seconds, and its address ' +
     'becomes free. Deleting a revoked client removes its record.',

@@ -1,4 +1,4 @@
-/** The widgets of a dashboard while it is edited: each has a handle for the keyboard, and a heading and corner for the mouse. */
+/** The widgets of a dashboard while it is edited. Each widget has a handle for the keyboard, and a heading and a corner for the mouse. */
 import { type KeyboardEvent, useRef } from 'react'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icons.tsx'

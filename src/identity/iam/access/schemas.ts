@@ -13,7 +13,7 @@ const Reason = Type.Object(
     ),
     grantId: Type.Optional(Type.String({ description: 'Id of the grant. Omitted if the role itself has the scope.' })),
     resource: Type.String({
-      description: 'Resource on which the scope is held: the given one, or one that contains it.',
+      description: 'Resource on which the scope is held: the given resource, or a resource that contains it.',
     }),
     scope: Type.String({ description: 'The scope that the role or grant has; `*` is every scope.' }),
     byCreation: Type.Optional(
@@ -24,13 +24,14 @@ const Reason = Type.Object(
 )
 export type Reason = Static<typeof Reason>
 
-const reasons = Type.Array(Reason, { description: 'All roles and grants that give it; each of them is sufficient.' })
+const reasons = Type.Array(Reason, {
+  description: 'All roles and grants that give the scope; each role or grant is sufficient.',
+})
 
 const resource = Type.Optional(
   TextList({
     description:
-      'The resource, after those that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of them ' +
-      'count, and those on the tenant. Default: `tenant-system`, the tenant itself.',
+      'The resource, after the resources that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of these resources count, and permissions on the tenant. Default: `tenant-system`, the tenant itself.',
   }),
 )
 

@@ -30,7 +30,10 @@ export const ClientChange = Type.Object(
     redirectUris: Type.Optional(
       Type.Array(
         Type.String({ minLength: 1, maxLength: 2000, description: 'Absolute address, or a prefix that ends in `/*`.' }),
-        { maxItems: listMax, description: 'Addresses that a login may return to, beside those of the realm template.' },
+        {
+          maxItems: listMax,
+          description: 'Addresses that a login may return to, in addition to the addresses of the realm template.',
+        },
       ),
     ),
     webOrigins: Type.Optional(
@@ -42,7 +45,8 @@ export const ClientChange = Type.Object(
         }),
         {
           maxItems: listMax,
-          description: 'Origins of web pages that may call the platform (CORS), beside those of the realm template.',
+          description:
+            'Origins of web pages that may call the platform (CORS), in addition to the origins of the realm template.',
         },
       ),
     ),

@@ -129,7 +129,7 @@ suite('sessions of the caller', () => {
     assert.deepEqual([left.length, left[0].current], [1, true])
   })
 
-  test('ending a session of a browser ends its cookie, so that it cannot sign in again without a password', async () => {
+  test('when the session of a browser is ended, its cookie is invalid, and the next sign-in needs the password', async () => {
     const { ask } = await aUser('eve')
     const browser = aBrowser()
     const { challenge } = pkce()
@@ -174,7 +174,7 @@ suite('preferences', () => {
     other: { 'my tool': { deep: [1, null, '<b>'] } },
   }
 
-  test('preferences are empty until the user stores some; then they are returned with an ETag', async () => {
+  test('preferences are empty until the user stores preferences, which are then returned with an ETag', async () => {
     const { ask } = await aUser('ida')
     const empty = await ask('GET /me/preferences')
     assert.deepEqual([empty.status, empty.body], [200, {}])

@@ -32,7 +32,7 @@ export const changeOwnPassword = {
   name: 'me.password.update',
   summary: 'Change the password of the calling user',
   description:
-    'Ends all logins of the user, also the one of the caller. A wrong present password counts as a failed login. ' +
+    'Ends all logins of the user, also the login of the caller. A wrong present password counts as a failed login. ' +
     'The page `/auth/realms/{tenant_id}/account` does the same for a browser.',
   body: Type.Object(
     {
@@ -41,7 +41,7 @@ export const changeOwnPassword = {
         minLength: 8,
         maxLength: 256,
         description:
-          'New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common one, without the username.',
+          'New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common password, without the username.',
       }),
     },
     { title: 'OwnPasswordChange', description: 'The present and the new password of the caller.' },
@@ -72,7 +72,7 @@ export const Profile = Type.Object(
     tenantId: Type.String({ description: 'Id of the tenant of the caller.' }),
     tenantName: Type.String({ description: 'Name of the tenant for people; its id if it has no name.' }),
     subject: describedAs(SubjectName, 'The user, client or API key that calls.'),
-    username: Type.Optional(Type.String({ description: 'Username, if the caller is a user or belongs to one.' })),
+    username: Type.Optional(Type.String({ description: 'Username, if the caller is a user or belongs to a user.' })),
     email: Type.Optional(Type.String({ description: 'E-mail address of the user, if it has one.' })),
     firstName: Type.Optional(Type.String({ description: 'First name of the user, if it is known.' })),
     lastName: Type.Optional(Type.String({ description: 'Last name of the user, if it is known.' })),
@@ -162,8 +162,8 @@ export const endSession = {
 }
 export const endOtherSessions = {
   name: 'me.otherSessions.delete',
-  summary: 'End all sessions of the calling user but the present one',
-  description: 'The session of the access token of this request stays, with others of the same browser.',
+  summary: 'End all sessions of the calling user except the present session',
+  description: 'The session of the access token of this request stays, and so do other sessions of the same browser.',
   response: { 204: Empty() },
   fails: { 403: usersOnly },
 }
@@ -182,14 +182,14 @@ export const Preferences = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'Time zone such as `Europe/Berlin`. Default: that of the device.',
+        description: 'Time zone such as `Europe/Berlin`. Default: the time zone of the device.',
       }),
     ),
     language: Type.Optional(
       Type.String({
         maxLength: 35,
         pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
-        description: 'Language such as `en` or `de-AT`. Default: that of the browser.',
+        description: 'Language such as `en` or `de-AT`. Default: the language of the browser.',
       }),
     ),
     theme: Type.Optional(Type.Enum(['system', 'light', 'dark'], { description: 'Colours. Default: system.' })),
@@ -197,7 +197,9 @@ export const Preferences = Type.Object(
       Type.Record(
         Type.String(),
         Type.Array(Type.String({ maxLength: 200, description: 'Name of a column.' }), { maxItems: 100 }),
-        { description: 'Columns of lists in order, by the name of the list. Default: those of the list.' },
+        {
+          description: 'Columns of lists in order, by the name of the list. Default: the default columns of each list.',
+        },
       ),
     ),
     views: Type.Optional(Type.Array(View, { maxItems: 200, description: 'Saved views. Default: none.' })),
@@ -214,7 +216,8 @@ export const preferencesBytesMax = 64 * 1024
 export const readPreferences = {
   name: 'me.preferences.get',
   summary: 'Get the preferences of the calling user',
-  description: 'Empty until the user has set some. Has an `ETag`, and honours `If-None-Match`.',
+  description:
+    'The preferences are empty until the user has set some. The response has an `ETag`; `If-None-Match` is supported.',
   response: { 200: Preferences, 304: Empty() },
   fails: { 403: usersOnly },
 }

@@ -4,8 +4,7 @@ export const RealmSettings = Type.Object(
   {
     secondFactor: Type.Enum(['off', 'optional', 'required'], {
       description:
-        'off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need ' +
-        'one; those without add it at their next login.',
+        'off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need a second factor; a user without a second factor adds it at the next login.',
     }),
   },
   { title: 'RealmSettings', description: 'Settings for the logins of a tenant.' },

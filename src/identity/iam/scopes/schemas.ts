@@ -9,7 +9,7 @@ const Scope = Type.Object(
       description:
         'Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant.',
     }),
-    builtInRoles: roleNames('Built-in roles that have the scope, beside platform-admin, which has all.'),
+    builtInRoles: roleNames('Built-in roles that have the scope, besides platform-admin, which has all scopes.'),
     operations: Type.Array(
       Type.Object(
         {

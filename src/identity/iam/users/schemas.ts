@@ -36,7 +36,7 @@ export const NewUser = Type.Object(
     firstName: Type.Optional(Text({ description: 'First name. Default: none.' })),
     lastName: Type.Optional(Text({ description: 'Last name. Default: none.' })),
     password: Type.Optional(
-      Password('Password: 8 to 256 characters. Default: none; the user cannot log in until one is set.'),
+      Password('Password: 8 to 256 characters. Default: none; the user cannot log in until a password is set.'),
     ),
     enabled: Type.Optional(Type.Boolean({ description: 'true: the user can log in. Default: true.' })),
     roles: Type.Optional(RoleNames('Names of the roles of the user. Default: none.')),
@@ -83,7 +83,7 @@ export const listUsers = {
 export const createUser = {
   name: 'users.create',
   summary: 'Create a user',
-  description: 'Without a password the user cannot log in until one is set.',
+  description: 'Without a password, the user cannot log in until a password is set.',
   body: NewUser,
   response: { 201: User },
   fails: { 403: roleFails, 409: nameTaken },
@@ -177,7 +177,7 @@ export const deleteSecondFactors = {
   name: 'users.secondFactors.delete',
   summary: 'Remove all second factors of a user',
   description:
-    'For a user who lost them. Also deletes the recovery codes and ends the logins of the user. The caller must hold all ' +
+    'For a user who has lost the second factors. Also deletes the recovery codes and ends the logins of the user. The caller must hold all ' +
     'permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },

@@ -1,4 +1,4 @@
-/** Asset types. Each has a JSON schema to which the definitions of its assets conform (document 5, 6.1). */
+/** Asset types. An asset type has a JSON schema to which the definitions of its assets conform (document 5, 6.1). */
 import type { Identity } from '../../../identity/contract.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'

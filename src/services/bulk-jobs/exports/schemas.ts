@@ -23,10 +23,10 @@ const fileText =
 export const exportEndpoints = {
   name: 'jobs.endpointExports.create',
   summary: 'Export endpoints with their metadata by a job',
-  description: `The endpoints are in the order of their registration; those that are registered meanwhile may be included. ${fileText}`,
+  description: `The endpoints are in the order of their registration; endpoints that are registered during the export may be included. ${fileText}`,
   body: Type.Object(
     {
-      select: describedAs(Selection, 'The endpoints to export, among those that the caller may read.'),
+      select: describedAs(Selection, 'The endpoints to export, among the endpoints that the caller may read.'),
       metadataKeys: Type.Optional(
         Type.Array(Name({ pattern: '^[a-zA-Z0-9_]+$', maxLength: 128, description: 'Metadata key.' }), {
           minItems: 1,
@@ -56,7 +56,7 @@ export const exportSeries = {
       endpointIds: Type.Optional(
         Type.Array(Name({ description: 'Id of an endpoint.' }), {
           maxItems: 10_000,
-          description: 'Only points of these endpoints (ids). Default: all that the caller may read.',
+          description: 'Only points of these endpoints (ids). Default: all endpoints that the caller may read.',
         }),
       ),
       timeSeriesNames: Type.Optional(

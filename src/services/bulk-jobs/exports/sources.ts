@@ -1,4 +1,4 @@
-/** The sources of exports. Each writes a part of the file as lines of CSV or JSON, and returns the start of the next part. */
+/** The sources of exports. A source writes a part of the file as lines of CSV or JSON, and returns the start of the next part. */
 import { setImmediate } from 'node:timers/promises'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { csvLine } from '../../../kernel/csv.ts'

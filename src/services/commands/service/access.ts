@@ -16,7 +16,7 @@ export const updateScope = 'endpoint:update'
 export const applicationScope = 'application:endpoint-command:read'
 
 const lookupsPerStatement = 500
-/** Maximum number of cached endpoints. Each takes about 300 bytes. */
+/** Maximum number of cached endpoints. An entry takes about 300 bytes. */
 const knownMax = 20_000
 
 export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>

@@ -77,7 +77,7 @@ function levelRoutes(http: Http, system: SystemOperations, { level, all, paramet
     return sendText(reply, contentPageStream(total, texts(items)))
   })
 
-  // This route precedes the path with an id: fixed path segments take precedence.
+  // The path `/current` is declared before the path with an id, because fixed path segments take precedence.
   http.get(`${all}/current`, { schema: schemas.current, config: config('read') }, async (request, reply) => {
     const { ctx, params, query, headers } = request
     const owners = await ownersOf(ctx, params, 'read')

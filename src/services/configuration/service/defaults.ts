@@ -18,7 +18,7 @@ export interface DefaultOperations {
   get(ctx: Ctx, request: DefaultRequest): Promise<store.ConfigRow>
   delete(ctx: Ctx, request: DefaultRequest, ifMatch: string | undefined): Promise<void>
   list(ctx: Ctx, appVersionName: string): Promise<AsyncIterable<store.ConfigRow>>
-  /** Returns the schema of the version, otherwise that of its application. */
+  /** Returns the schema of the version. If the version has no schema, returns the schema of its application. */
   schema(ctx: Ctx, appVersionName: string): Promise<Record<string, unknown>>
   /** Throws 422 if the schema cannot be used. */
   validateSchema(ctx: Ctx, appVersionName: string, schema: unknown): Promise<void>

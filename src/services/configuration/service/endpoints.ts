@@ -52,7 +52,7 @@ export const createEndpointOperations = (deps: WriteDeps): EndpointOperations =>
   },
 })
 
-/** Number of configurations that are read at a time. Each can have up to a megabyte. */
+/** Number of configurations that are read at a time. A configuration can have up to a megabyte. */
 const namesPerPage = 16
 
 export async function* allNames(find: (after: string) => Promise<store.ConfigRow[]>): AsyncGenerator<store.ConfigRow> {

@@ -21,7 +21,7 @@ export function payloadOf(value: unknown): Payload {
 }
 
 export interface SchemaOperations {
-  /** Returns the schema text of the version, otherwise that of its application. */
+  /** Returns the schema text of the version. If the version has no schema, returns the schema text of its application. */
   find(version: ApplicationVersionRef): Promise<string | undefined>
   /**
    * Checks a configuration. Throws 404 if a schema is required and missing, 422 if the schema rejects the configuration, and 503 if the

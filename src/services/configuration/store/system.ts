@@ -82,7 +82,7 @@ export async function findSystemPage(
     order by name offset ${offset} limit ${limit}`
 }
 
-/** Finds the configuration with this name. The first owner that has one takes precedence. */
+/** Finds the configuration with this name. If several owners have such a configuration, the first of these owners takes precedence. */
 export async function findCurrentSystem(
   sql: Sql,
   owners: SystemOwner[],

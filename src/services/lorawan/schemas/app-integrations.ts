@@ -117,7 +117,8 @@ const NetDevice = Type.Object(
 export const listNetDevices = {
   name: 'appIntegrations.netDevices.list',
   summary: 'List devices of the network that are not mapped',
-  description: 'Asks the network for the devices of its application and leaves out those with a device integration.',
+  description:
+    'Asks the network for the devices of its application, and leaves out devices that have a device integration.',
   params,
   response: { 200: contentPage(NetDevice) },
   fails: { 404: missing, 502: 'The network did not answer within 10 s, refused the key, or sent something else.' },

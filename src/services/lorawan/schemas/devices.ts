@@ -89,7 +89,7 @@ export const createDevices = {
   name: 'appIntegrations.devices.create',
   summary: 'Create device integrations',
   description:
-    'Registers an endpoint for each device. A device that is mapped already fails alone, in `failed`; anything malformed refuses the whole request.',
+    'Registers an endpoint for each device. A device that is already mapped is listed in `failed`, and the other devices are created. If the body is malformed, the whole request is rejected.',
   params: ofIntegration,
   body: Type.Object(
     {

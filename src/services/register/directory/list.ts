@@ -201,7 +201,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
   return items.length > limit ? rest : await walk(deps, listing, rest, steps)
 }
 
-/** If there are more candidates than this, walking in the order of the list finds a page sooner than sorting them. */
+/** Maximum number of candidates that are sorted. With more candidates, walking in the order of the list finds a page sooner. */
 const orderedMax = 3000
 
 /** Answers with the index of a condition that few endpoints meet. Returns undefined if there is no such condition. */

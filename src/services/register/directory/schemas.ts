@@ -170,7 +170,7 @@ export const countDirectory = {
       minimum: 1,
       maximum: 1000,
       default: 20,
-      description: 'Number of values to return for each key, the most frequent ones. Default: 20.',
+      description: 'Maximum number of values to return for each key, the most frequent values first. Default: 20.',
     }),
   }),
   response: {

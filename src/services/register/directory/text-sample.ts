@@ -20,7 +20,7 @@ export type TextSampleOf = (scope: Scope) => Promise<TextSample>
 
 const sampleSize = 100
 const keptMs = 60_000
-/** Maximum number of samples in memory. Each takes about 30 KB. */
+/** Maximum number of samples in memory. A sample takes about 30 KB. */
 const samplesMax = 200
 
 export function createTextSample(db: Db): TextSampleOf {

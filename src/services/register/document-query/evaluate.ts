@@ -97,7 +97,7 @@ export function checkOf(test: Test): Check {
     case 'element': {
       const where = conditionOf(test.where)
       if (!test.objects) return (value) => Array.isArray(value) && value.some((element) => where(element, undefined))
-      // MongoDB treats a nested array as an object with indexes as field names. Queries here cannot use such names.
+      // MongoDB treats a nested array as an object whose field names are indexes. Waypost does not allow indexes as field names in queries.
       const ofArray = where({}, undefined)
       return (value) =>
         Array.isArray(value) &&

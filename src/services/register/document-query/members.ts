@@ -5,7 +5,10 @@
 import { checkOf, conditionOf } from './evaluate.ts'
 import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'
 
-/** If a condition names more keys than this, it remains a test of all members, because the rewritten condition is repeated for each key. */
+/**
+ * Maximum number of keys of a condition that is rewritten. A condition with more keys remains a test of all members, because the rewritten
+ * condition is repeated for each key.
+ */
 const keysMax = 20
 
 /** Returns a condition that holds if some member satisfies `where`. */

@@ -13,7 +13,7 @@ export interface Columns {
   versionName: string
 }
 
-/** If there are more containments than this, planning takes longer than the index saves. */
+/** Maximum number of containments in a statement. With more containments, planning takes longer than the index saves. */
 const containmentsMax = 4000
 /** From this number of values, a hash table lookup before the containments makes the statement faster. */
 const valuesForHash = 8

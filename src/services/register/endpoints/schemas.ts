@@ -264,7 +264,7 @@ export const deleteEndpoints = {
   name: 'endpoints.deleteMany',
   summary: 'Unregister several endpoints',
   description:
-    'Unregisters endpoints one by one. `failed` lists those that could not be unregistered, with the reason.',
+    'Unregisters endpoints one by one. `failed` lists the endpoints that could not be unregistered, with the reason.',
   body: Type.Object(
     {
       endpointIds: Type.Array(Name({ description: 'Id of an endpoint.' }), {

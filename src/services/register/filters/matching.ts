@@ -1,6 +1,6 @@
 /**
- * Finds the members of a filter with a new query, in the background. `membership.ts` updates members when an endpoint changes. Both may
- * process the same endpoint at the same time; the README explains why the result is exact.
+ * Finds the members of a filter with a new query, in the background. `membership.ts` updates members when an endpoint changes. Matching and
+ * membership may process the same endpoint at the same time; the README explains why the result is exact.
  */
 import { defineWalk, type Task } from '../../../kernel/bulk/types.ts'
 import type { Sql } from '../../../kernel/db.ts'

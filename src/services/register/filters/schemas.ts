@@ -31,7 +31,7 @@ const Query = (description: string) =>
 /** The query can be given under three names, because existing clients use all of them (document 3, 1.1). */
 const queries = {
   documentQuery: Query(
-    'MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that holds one. ' +
+    'MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that contains a JSON object. ' +
       '`metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, ' +
       '`mongoQuery` and `query` is required.',
   ),

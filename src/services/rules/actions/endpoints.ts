@@ -24,7 +24,7 @@ interface Failed {
 export async function targetsOf(run: ActionRun, register: Pick<Register, 'findAll'>): Promise<Targets> {
   const { endpoint, tenantId } = run.run
   const isGiven = run.action.fields[attribute] !== undefined && run.action.fields[attribute] !== null
-  if (!isGiven && !endpoint) throw new ActionFailed('the run has no endpoint, and the action names none')
+  if (!isGiven && !endpoint) throw new ActionFailed('the run has no endpoint, and the action names no endpoint')
   const ids = isGiven ? endpointIdsOf(attribute, await read(run, attribute)) : [endpoint!.endpointId]
   const found = ids.length > 0 ? await register.findAll(ids) : new Map<string, EndpointRef>()
   const targets: Targets = { endpoints: [], failed: [] }

@@ -108,7 +108,7 @@ suite('an activation', () => {
 })
 
 suite('a caller', () => {
-  test('a caller acknowledges an alert, withdraws the acknowledgement and resolves it; each is an event with the caller', async () => {
+  test('a caller acknowledges an alert, withdraws the acknowledgement and resolves the alert; each change is an event that names the caller', async () => {
     const { alertId } = await activate(await anEndpoint())
     const put = (path: string, body: unknown) => admin(`PUT ${root}/alerts/${alertId}${path}`, body)
     const acknowledged = { acknowledgement: 'ACKNOWLEDGED', comment: 'seen' }

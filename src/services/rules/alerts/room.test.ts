@@ -36,7 +36,7 @@ test('a tenant has a limited number of alerts; open alerts are still renewed, an
   const { room, clock } = aRoom(n + 1)
   await room.require(activation('R2'))
   room.opened(activation('R2'), { alertId: 'x', change: 'ACTIVATED' })
-  await assert.rejects(room.require(activation('R3')), isRefused(/has \d+ alerts, the maximum; delete some/))
+  await assert.rejects(room.require(activation('R3')), isRefused(/has \d+ alerts, the maximum; delete alerts/))
   await room.require(activation('R1'))
   await resolveOpen(undefined, { alertType: 'R1' })
   assert.equal((await admin(`DELETE ${root}/alerts/${alertId}`)).status, 204)

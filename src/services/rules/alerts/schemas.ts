@@ -24,7 +24,9 @@ const Alert = Type.Object(
     tenantId: Type.String({ description: 'Id of the tenant.' }),
     state: Type.Enum([...alertStates], { description: 'OPEN: the alert is active. RESOLVED: it has ended.' }),
     acknowledgement: Type.Enum([...acknowledgements], { description: 'Whether a person has taken note of the alert.' }),
-    message: Type.Optional(Type.String({ description: 'Text of the last activation. Omitted if it had none.' })),
+    message: Type.Optional(
+      Type.String({ description: 'Text of the last activation. Omitted if the activation had no text.' }),
+    ),
     activateReason: Type.Optional(Type.String({ description: 'The same text as `message`.' })),
     resolveReason: Type.Optional(
       Type.String({ description: 'Why the alert was resolved. Omitted if no reason was given.' }),
@@ -79,7 +81,7 @@ const order = {
 const sorting = {
   sort: Type.Enum(['startedAt', 'lastActiveAt', 'severityLevel'], {
     default: 'startedAt',
-    description: 'Field to sort by; equal ones are in the order of their ids. Default: startedAt.',
+    description: 'Field to sort by. Alerts with the same value are in the order of their ids. Default: startedAt.',
   }),
   ...order,
 }
@@ -103,7 +105,7 @@ const startedTo = { description: 'Only alerts that started at this time or earli
 
 /** The criteria of lists. The function `list` creates the schema of each criterion that is a list. */
 const criteria = <L extends ReturnType<typeof TextList>>(list: (text: string) => L) => ({
-  entityType: anyCase(`Only alerts of this type of entity: ${entityTypeText} Default: both.`),
+  entityType: anyCase(`Only alerts of entities of this type: ${entityTypeText} Default: both.`),
   entityIds: Type.Optional(list('Only alerts of these endpoints or tenants. Default: all.')),
   alertSettingId: Type.Optional(Name({ description: 'Only alerts of this alert setting. Default: all.' })),
   alertType: Type.Optional(list('Only alerts of these types. Default: all.')),
@@ -145,7 +147,7 @@ export const listAlerts = {
 export const searchAlerts = {
   name: 'alerts.search',
   summary: 'Search alerts with criteria in the body',
-  description: 'The criteria are those of the list; lists are arrays.',
+  description: 'The body has the same criteria as the query of the list. A criterion with several values is an array.',
   body: Type.Object(
     {
       ...criteria(TextOrTexts),
@@ -230,7 +232,7 @@ export const listAlertTypes = {
   name: 'alerts.types.list',
   summary: 'List the types of alerts',
   query: Type.Object({
-    entityType: anyCase(`Only types of alerts of this type of entity: ${entityTypeText} Default: both.`),
+    entityType: anyCase(`Only types of alerts of entities of this type: ${entityTypeText} Default: both.`),
   }),
   response: { 200: Texts('Type of alerts that the caller may read.') },
   fails: { 400: invalid },

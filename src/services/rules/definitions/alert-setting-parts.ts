@@ -92,7 +92,7 @@ return resolution !== false && resolution !== null && resolution !== undefined ?
 export const ruleParts = ['ALERT', 'NOTICES'] as const
 export type RulePart = (typeof ruleParts)[number]
 
-/** Returns which of the two rules this is. Both have the name of the setting, but their scripts differ. */
+/** Returns which part of the alert setting a rule is. Both rules of a setting have its name, but their scripts differ. */
 export const rulePartOf = (settingId: string, expression: string): RulePart =>
   expression === noticeExpression(settingId) ? 'NOTICES' : 'ALERT'
 

@@ -35,7 +35,7 @@ export const executeRule = {
   name: 'rules.execute',
   summary: 'Execute a rule',
   description:
-    'Runs the rule and its actions, and answers when all have ended, at most 5 seconds after the rule did. Later traces appear in ' +
+    'Runs the rule and its actions, and answers when all actions have ended, at most 5 seconds after the end of the rule. Later traces appear in ' +
     '`/traces`. Failures of scripts are traces with outcome FAILURE.',
   params: ofRule,
   body: AnyJson({
@@ -147,9 +147,13 @@ export const tryRule = {
     {
       traceId: Type.Optional(Text({ description: 'A chain in which the rule ran; its event is used. Default: none.' })),
       trigger: Type.Optional(JsonObject({ description: '`ctx.trigger` of the run. Default: none.' })),
-      endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: that of the event.' })),
+      endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: the endpoint of the event.' })),
       expression: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 65_536, description: 'Expression to run. Default: that of the rule.' }),
+        Type.String({
+          minLength: 1,
+          maxLength: 65_536,
+          description: 'Expression to run. Default: the expression of the rule.',
+        }),
       ),
     },
     {
@@ -175,8 +179,7 @@ export const createReplay = {
   name: 'rules.replays.create',
   summary: 'Replay a rule over recorded messages',
   description:
-    'Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it ' +
-    'returns with what happened then. Messages of endpoints that the caller may not read are left out.',
+    'Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. The result compares the value that it returns now with the outcome that was recorded then. Messages of endpoints that the caller may not read are left out.',
   params: ofRule,
   body: Type.Object(
     {
@@ -186,11 +189,15 @@ export const createReplay = {
         Type.Array(Text({ description: 'Id of an endpoint.' }), {
           minItems: 1,
           maxItems: 1000,
-          description: 'Only messages of these endpoints. Default: those of the triggers of the rule.',
+          description: 'Only messages of these endpoints. Default: the endpoints of the triggers of the rule.',
         }),
       ),
       expression: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 65_536, description: 'Expression to run. Default: that of the rule.' }),
+        Type.String({
+          minLength: 1,
+          maxLength: 65_536,
+          description: 'Expression to run. Default: the expression of the rule.',
+        }),
       ),
     },
     { title: 'ReplayRequest', description: 'The messages to replay.', examples: [{ from: 'now-1d', to: 'now' }] },

@@ -7,7 +7,7 @@ export const pauseRollout = {
   name: 'software.rollout.pause',
   summary: 'Pause the rollout of a software version',
   description:
-    'The version is not offered until it is resumed. Endpoints that were offered it before may still apply it.',
+    'The version is not offered until the rollout is resumed. Endpoints that were offered it before may still apply it.',
   params: ofVersion,
   response: { 204: Empty('The rollout is paused.') },
   fails: noSoftware,
@@ -15,7 +15,7 @@ export const pauseRollout = {
 export const resumeRollout = {
   name: 'software.rollout.resume',
   summary: 'Resume the rollout of a software version',
-  description: 'Ends a pause or a halt. Reports before this do not count for the failure threshold any more.',
+  description: 'Ends a pause or a halt. Earlier reports no longer count for the failure threshold.',
   params: ofVersion,
   response: { 204: Empty('The rollout is active.') },
   fails: noSoftware,
@@ -25,8 +25,8 @@ export const retryRollout = {
   name: 'software.rollout.retry',
   summary: 'Retry a software version on endpoints that failed',
   description:
-    'Endpoints that reported that they could not apply the version wait for it again; those that are connected get it at once. ' +
-    'Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. ' +
+    'Endpoints that reported that they could not apply the version wait for it again; connected endpoints get it at once. ' +
+    'Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. ' +
     'A rollout that is paused or halted stays so.',
   params: ofVersion,
   body: Type.Object(
@@ -35,7 +35,8 @@ export const retryRollout = {
         Type.Array(endpointId, {
           minItems: 1,
           maxItems: 1000,
-          description: 'Only these endpoints; others that have not failed are ignored. Default: all that failed.',
+          description:
+            'Only these endpoints; an endpoint that has not failed is ignored. Default: all endpoints that failed.',
         }),
       ),
     },
@@ -84,7 +85,10 @@ export const previewRollout = {
   params: ofVersion,
   query: Type.Object({
     rolloutStrategy: Type.Optional(
-      describedAs(rolloutStrategy, 'Strategy to try: suspended, targeted or general. Default: that of the version.'),
+      describedAs(
+        rolloutStrategy,
+        'Strategy to try: suspended, targeted or general. Default: the strategy of the version.',
+      ),
     ),
   }),
   response: {
@@ -153,7 +157,7 @@ export const listEndpoints = {
   name: 'software.endpoints.list',
   summary: 'List the software of endpoints',
   description:
-    'Lists endpoints that reported or were offered a version, in the order of their ids. `X-Total-Count` holds the number of all.',
+    'Lists endpoints that reported or were offered a version, in the order of their ids. `X-Total-Count` is the number of all endpoints that match.',
   params: ofApplication,
   query: Type.Object({
     endpointId: Type.Optional(TextList({ description: 'Only these endpoints (ids). Default: all.' })),
@@ -181,6 +185,6 @@ export const readEndpoint = {
     ),
   },
   fails: {
-    404: 'The endpoint has reported no software and was offered none, or the caller lacks the scope on the application.',
+    404: 'The endpoint has reported no software and was offered no software, or the caller lacks the scope on the application.',
   },
 }

@@ -205,7 +205,7 @@ export const uploadSoftwareFile = {
   response: { 204: Empty('The file was stored or replaced. `ETag` holds its SHA-256.') },
   fails: {
     ...noSoftware,
-    400: 'A parameter is malformed, the name is missing or differs from that of the version, the specification is no object, or the content does not match its digest.',
+    400: 'A parameter is malformed, the name is missing or differs from the name in the version, the specification is not an object, or the content does not match its digest.',
     409: 'The tenant was deleted during the upload.',
     413: "The content exceeds what is left of the tenant's storage quota.",
     503: 'The database or the blob store does not work at the moment; nothing was stored. Try again later.',
@@ -235,7 +235,8 @@ export const downloadSoftwareFile = {
     ),
     'if-range': Type.Optional(
       Type.String({
-        description: 'ETag: `Range` counts only while the content has this ETag, else all of it is returned.',
+        description:
+          'ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned.',
       }),
     ),
   }),

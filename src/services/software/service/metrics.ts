@@ -13,7 +13,7 @@ export function createSoftwareMetrics({ metrics, log }: Pick<Kit, 'metrics' | 'l
   ])
   const refusals = metrics.counter(
     'waypost_software_not_offered_total',
-    'Number of times that a connected endpoint was not pushed a version, by reason.',
+    'Number of pushes of a version that were not sent although the endpoint was connected, by reason.',
     ['reason'],
   )
   const reports = metrics.counter('waypost_software_reports_total', 'Number of reports of devices, by outcome.', [

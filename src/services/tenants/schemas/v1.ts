@@ -38,7 +38,9 @@ export const TenantV1 = Type.Object(
     resources_version: integer(texts.resources_version),
     idp_version: integer('Id of the identity provider.'),
     user: Type.Optional(
-      integer('Id of the user template that the first administrator was made from. Omitted if there was none.'),
+      integer(
+        'Id of the user template from which the first administrator was created. Omitted if there was no template.',
+      ),
     ),
     user_roles: integer(texts.user_roles),
     issuer: Type.String({
@@ -173,7 +175,7 @@ export const changeTenant = {
   name: 'tenantsV1.update',
   summary: 'Change a tenant',
   description:
-    'Another template or version builds the realm again in the background, with status UPDATING. The tenant stays in service meanwhile. ' +
+    'If the body names another template or version, the realm is built again in the background, with status UPDATING. The tenant stays in service meanwhile. ' +
     'Values that the tenant has already change nothing, except that a FAILED tenant is built again.',
   params,
   body: ChangeBody,

@@ -74,7 +74,10 @@ export const TenantV2 = Type.Object(
   {
     ...tenant,
     admin: Type.Optional(
-      describedAs(Administrator, 'The first administrator. Omitted if the tenant was created without one.'),
+      describedAs(
+        Administrator,
+        'The first administrator. Omitted if the tenant was created without an administrator.',
+      ),
     ),
   },
   { title: 'Tenant', description: 'A tenant, as tenant manager v2 shows it.' },
@@ -103,7 +106,8 @@ const noTenant = 'There is no tenant with this internal id, or the caller may no
 export const listTenants = {
   name: 'tenants.list',
   summary: 'List tenants',
-  description: "All tenants for callers with the scope on platform-system, else only the caller's own.",
+  description:
+    'Returns all tenants if the caller has the scope on platform-system, otherwise only the tenant of the caller.',
   query: Type.Object({
     ...paging,
     tenant_id: Type.Optional(Text({ description: 'Only the tenant with this id. Default: all.' })),
@@ -144,7 +148,7 @@ export const createTenant = {
         ),
       ),
       login_theme: Type.Optional(Text({ description: themeText })),
-      package_type: Type.Optional(Name({ description: `${packageText} Default: the first one.` })),
+      package_type: Type.Optional(Name({ description: `${packageText} Default: the first package type.` })),
       subscription_type: Type.Optional(
         SubscriptionTypeV2('Subscription of the tenant; the platform records it only. Default: TRIAL.'),
       ),
@@ -322,7 +326,9 @@ export const listUsers = {
       Text({ description: 'Only users with this text in the username, the e-mail address or a name. Default: all.' }),
     ),
     enabled: Type.Optional(
-      Type.Boolean({ description: 'true: only users who can log in. false: only those who cannot. Default: all.' }),
+      Type.Boolean({
+        description: 'true: only users who can log in. false: only users who cannot log in. Default: all.',
+      }),
     ),
   }),
   response: { 200: countedPage(User) },

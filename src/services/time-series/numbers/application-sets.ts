@@ -1,4 +1,4 @@
-/** The series and sets of one application that this node has cached. Both only grow. */
+/** The cached series of one application, and its sets: the combinations of series that share a row of samples. Nothing is removed. */
 import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/numbers.ts'
 import { fieldOf } from './field.ts'
@@ -6,7 +6,7 @@ import { fieldOf } from './field.ts'
 export interface ApplicationSets {
   /** Series ids by field. */
   series: Map<string, number>
-  /** Sets by the key of their fields (`keyOf`). Each value is a list with one set, because callers need a list. */
+  /** Sets by the key of their fields (`keyOf`). Each value is a list of one set, because `findSetsOf` returns lists. */
   sets: Map<string, store.SeriesSet[]>
   /** Number of series that may still be created; valid until `remainingValidUntil`. */
   remainingSeries: number

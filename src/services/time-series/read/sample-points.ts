@@ -31,9 +31,9 @@ interface SelectedOfSet {
   length: number
 }
 
-/** A record has many values if its set has more values than this. If no set has more, whole records are read. */
+/** A set with more values than this limit counts as large. If no set is large, whole records are read. */
 const fewValuesMax = 16
-/** Up to these limits, only the selected values are read from records with many values. */
+/** Up to these limits, only the selected values are read from records of large sets. */
 const narrowValuesMax = 8
 const narrowSetsMax = 32
 

@@ -51,7 +51,7 @@ const format = Type.Optional(
 )
 
 const endpointsText =
-  'Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may ' +
+  'Only points of these endpoints (ids). Default: all endpoints that the caller may read. Endpoints that do not exist or that the caller may ' +
   'not read have no points.'
 const endpointId = Type.Optional(TextList({ description: endpointsText }))
 const endpointIDs = Type.Optional(
@@ -101,7 +101,7 @@ const reduction = {
     Type.Enum(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'], {
       description:
         'Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and ' +
-        '`sum` use numbers only and are null without any; `count` counts all values but null; `first` and `last` take any value. ' +
+        '`sum` use numbers only and are null if there is no number; `count` counts all values but null; `first` and `last` take any value. ' +
         'Default: none, all points are returned.',
     }),
   ),
@@ -120,8 +120,7 @@ const reduction = {
       maxLength: 64,
       description:
         'Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at ' +
-        'midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all ' +
-        'the same. Only with `interval`. Default: UTC.',
+        'midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the returned points are in UTC nevertheless. Only with `interval`. Default: UTC.',
     }),
   ),
   points: Type.Optional(
@@ -199,7 +198,7 @@ export const searchData = {
 
 const lastText =
   'Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with ' +
-  'several values has a point for each time at which any of them has a value.'
+  'several values has a point for each time at which any of these values is stored.'
 const window = {
   offset: Type.Integer({
     minimum: 0,
@@ -301,7 +300,7 @@ export const watch = {
     endpointId: Type.Optional(
       TextList({
         description:
-          'Only points of these endpoints (ids), at most 1000. Default: all that the caller may read, also endpoints that come later.',
+          'Only points of these endpoints (ids), at most 1000. Default: all endpoints that the caller may read, including endpoints that are registered later.',
       }),
     ),
     timeSeriesName: Type.Optional(TextList({ description: anySeriesText })),
@@ -319,7 +318,7 @@ export const watch = {
       Type.String({
         maxLength: 64,
         description:
-          'Id of the last event that the client received; browsers send it by themselves. The stream then begins with the points that ' +
+          'Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that ' +
           'were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new ' +
           'points only.',
       }),

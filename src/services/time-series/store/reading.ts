@@ -69,7 +69,7 @@ export async function findChunkStarts(sql: Sql, part: Part): Promise<{ from: num
 export interface PackedOfSeries {
   endpointNo: number
   seriesId: number
-  /** The chunks in the order of day and write. Each is preceded by its length in four bytes. */
+  /** The chunks in the order of day and write. The length of a chunk precedes it in four bytes. */
   data: Buffer | null
   /** First and last time of the points in `data`. */
   tMin: number | null

@@ -47,7 +47,9 @@ export function createPlaceReports(
   }
 }
 
-/** Returns the indexes of latitude and longitude in a set. Both are in the same set, unless a sample has very many fields. */
+/**
+ * Returns the indexes of latitude and longitude in a set. Latitude and longitude are in the same set, unless a sample has very many fields.
+ */
 function indexesOf(numbers: Pick<Numbers, 'fieldsOf'>, set: SeriesSet, { name, latitude, longitude }: PlaceSeries) {
   const fields = numbers.fieldsOf(set)
   const found = {

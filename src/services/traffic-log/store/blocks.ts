@@ -52,9 +52,15 @@ export async function preventPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('traffic-log.packing', 0))`
 }
 
-/** Maximum number of endpoints in one statement. Processing the answer for ten thousand would block the thread for tens of milliseconds. */
+/**
+ * Maximum number of endpoints in one statement. Processing the answer for ten thousand endpoints would block the thread for tens of
+ * milliseconds.
+ */
 const endpointsPerStatement = 1000
-/** The last day of a number is rounded up to a multiple of this. Otherwise every number would be updated every day, and the table would grow. */
+/**
+ * The day until which an endpoint number is kept is rounded up to a multiple of this number of days, so that not every row is updated every
+ * day.
+ */
 const daysPerUpdate = 8
 
 /** Returns the numbers of endpoints; new endpoints get a number. Must be called in a transaction that holds the packing lock. */

@@ -1,4 +1,4 @@
-/** Encodes rows in the binary format of COPY. It is for batches and blocks, which are few but long rows. */
+/** Encodes rows in the binary format of COPY. Used for batches and blocks, whose rows are few and long. */
 
 /** A field in the order of the columns. */
 export type Field =

@@ -40,8 +40,8 @@ export async function findDaysToDrop(sql: Sql): Promise<number[]> {
 }
 
 /**
- * Creates partitions in a transaction. Each is created as a separate table and attached afterwards, so that readers and writers are not
- * blocked.
+ * Creates partitions in a transaction. A partition is first created as a separate table and then attached, so that readers and writers are
+ * not blocked.
  */
 export async function createPartitionsOfDays(sql: Sql, days: number[]) {
   await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.partitions', 0))`
@@ -56,9 +56,14 @@ export async function createPartitionsOfDays(sql: Sql, days: number[]) {
     }
 }
 
-/** PostgreSQL compresses columns of rows of more than 2 KB until a row has this many bytes. No block is that short, so all are compressed. */
+/**
+ * In a row of more than 2 KB, PostgreSQL compresses columns until the row has this size. With so small a size, it compresses all columns.
+ */
 const rowBytes = 128
-/** Size of the list of endpoints that are not in the index yet. Its pages remain in the index, even after they are empty. */
+/**
+ * Maximum size of the pending list of the GIN index, in kilobytes. The pages of this list stay in the file of the index after they are
+ * emptied.
+ */
 const pendingKilobytes = 128
 
 async function configureBlocks(sql: Sql, name: string) {

@@ -109,7 +109,7 @@ export interface ListedAuthority {
   revision: number
 }
 
-/** Returns the root and the authorities of all tenants. Each has a number that changes when its revocation list changes. */
+/** Returns the root and the authorities of all tenants. The `revision` of an authority changes when its revocation list changes. */
 export async function findListedAuthorities(sql: Sql): Promise<ListedAuthority[]> {
   return [
     ...(await sql<ListedAuthority[]>`

@@ -138,7 +138,7 @@ export const date: ProcessorDefinition = {
     field: 'Field with the date.',
     formats: 'Formats to try in turn: a pattern, `ISO8601`, `UNIX`, `UNIX_MS` or `TAI64N`.',
     target_field: 'Field for the date, default `@timestamp`.',
-    timezone: 'Zone of dates that have none, default UTC; may be a template.',
+    timezone: 'Time zone of dates without a time zone, default UTC; may be a template.',
     locale: 'Accepted, but without effect: names of months and days are always English.',
     output_format: "Pattern of the result, default `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`.",
   },

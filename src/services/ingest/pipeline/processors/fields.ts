@@ -137,7 +137,7 @@ export const rename: ProcessorDefinition = {
 }
 
 export const append: ProcessorDefinition = {
-  summary: 'Appends values to a list; a field that is not a list becomes one.',
+  summary: 'Appends values to a list; a field that is not a list becomes a list.',
   options: {
     field: 'Field to append to; may be a template.',
     value: 'Value or list of values; texts in it are templates.',

@@ -76,7 +76,7 @@ export const scopeSql = (sql: Sql, { scope }: Query, limit: number): Fragment =>
     select o.seq from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.application_name = application.name
     limit ${limit}) part limit ${limit}`
 
-/** Checks the other conditions on candidates. If there are more than `limit` candidates, none is checked and `found` is empty. */
+/** Checks the other conditions on candidates. If there are more than `limit` candidates, no candidate is checked and `found` is empty. */
 export async function findCandidates(
   sql: Sql,
   query: Query,

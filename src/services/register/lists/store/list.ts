@@ -18,7 +18,7 @@ export interface Page {
 
 type PartialVisibility = Exclude<Visibility, 'all'>
 
-/** If there are more names than this, one index scan for each name is slower than a single scan. */
+/** Maximum number of names with an index scan each. With more names, a single scan is faster. */
 const indexScansMax = 50
 
 /** Returns disjoint conditions for the endpoints that are requested and readable. */
@@ -133,8 +133,8 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
 }
 
 /**
- * Returns the conditions of the directory. Each is a semijoin: PostgreSQL makes one lookup for each endpoint of a page, or one hash for all
- * endpoints.
+ * Returns the conditions of the directory. Each condition is a semijoin: PostgreSQL makes one lookup for each endpoint of a page, or one
+ * hash for all endpoints.
  */
 function directorySql(
   sql: Sql,

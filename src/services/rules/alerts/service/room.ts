@@ -69,7 +69,7 @@ export function createRoom({
         })
       // An alert that is already open can be renewed.
       if (usage.alerts >= alertsPerTenant && (await findOpen(sql, [activation])).length === 0)
-        throw AlertRefused({ problem: `the tenant has ${alertsPerTenant} alerts, the maximum; delete some of them` })
+        throw AlertRefused({ problem: `the tenant has ${alertsPerTenant} alerts, the maximum; delete alerts` })
       for (const key of fresh) usage.keys.add(key)
     },
     opened({ tenantId }, { change }) {

@@ -21,7 +21,7 @@ const attributesOf = ({ attributes }: ActionTypeDefinition) =>
 function bodyOf(definition: ActionTypeDefinition) {
   const valueTypes = valueTypesOf(
     definition,
-    'Decides for attributes whether they are scripts. If absent: their texts decide.',
+    'Says for each attribute whether its text is a script or a value. If absent, the text itself decides.',
   )
   return Type.Object(
     {
@@ -82,7 +82,7 @@ export function actionSchemas(definition: ActionTypeDefinition) {
         ...common.listQueryWithParts,
         ruleId: Type.Optional(
           Text({
-            description: `Only actions attached to this rule${type === 'rule-execution' ? ', and those that execute it' : ''}. Default: all.`,
+            description: `Only actions attached to this rule${type === 'rule-execution' ? ', and actions that execute it' : ''}. Default: all.`,
           }),
         ),
       }),
@@ -108,7 +108,7 @@ export function actionSchemas(definition: ActionTypeDefinition) {
     delete: {
       name: `${name}.delete`,
       summary: `Delete ${article} ${noun}`,
-      description: 'It is detached from all rules.',
+      description: 'The deletion detaches the action from all rules.',
       params: actionId,
       response: common.none,
       fails: { 404: common.missing('action'), 409: common.ofAlertSetting, ...ifMatchFails },

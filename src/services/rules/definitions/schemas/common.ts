@@ -33,12 +33,12 @@ export const Statistics = Type.Object(
 export const listQuery = {
   ...pageQuery(100),
   name: Type.Optional(
-    Text({ description: 'Only those whose name contains this text; case is ignored. Default: all.' }),
+    Text({ description: 'Only objects whose name contains this text; case is ignored. Default: all.' }),
   ),
   description: Type.Optional(
     Text({
       maxLength: 4000,
-      description: 'Only those whose description contains this text; case is ignored. Default: all.',
+      description: 'Only objects whose description contains this text; case is ignored. Default: all.',
     }),
   ),
   sort: Type.Enum(['createdAt', 'updatedAt'], {

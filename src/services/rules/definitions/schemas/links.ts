@@ -67,7 +67,7 @@ export const listActions = {
 }
 
 const linkFails = (noun: string) => ({
-  400: `${common.invalid} Every id must be that of ${noun === 'action' ? 'an action' : 'a trigger'} of this type that the caller may read.`,
+  400: `${common.invalid} Every id must be the id of ${noun === 'action' ? 'an action' : 'a trigger'} of this type that the caller may read.`,
   404: `${common.missing('rule')} Or there is no such type.`,
   409: `The rule or ${noun === 'action' ? 'an action' : 'a trigger'} belongs to an alert setting and changes only with that setting.`,
 })

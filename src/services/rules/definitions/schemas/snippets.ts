@@ -7,7 +7,7 @@ const body = Type.Object(
   {
     name: common.name('snippet'),
     description: common.description,
-    code: common.script('The text. It is not checked, because it may be a part of a script.'),
+    code: common.script('Text of the snippet. It is not checked, because it may be a part of a script.'),
   },
   {
     title: 'SnippetFields',
@@ -20,7 +20,7 @@ const Snippet = Type.Object(
   {
     id: Type.String({ description: 'Id of the snippet.' }),
     name: Type.String({ description: 'Name of the snippet.' }),
-    code: Type.String({ description: 'The text.' }),
+    code: Type.String({ description: 'Text of the snippet.' }),
     ...answered,
   },
   {

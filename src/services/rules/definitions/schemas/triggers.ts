@@ -116,7 +116,7 @@ export function triggerSchemas(definition: TriggerTypeDefinition, segment: strin
     delete: {
       ...named('delete'),
       summary: `Delete ${article} ${noun}${byOlderPath}`,
-      description: 'It is detached from all rules.',
+      description: 'The deletion detaches the trigger from all rules.',
       params: triggerId,
       response: common.none,
       fails: { 404: common.missing('trigger'), 409: common.ofAlertSetting, ...ifMatchFails },

@@ -1,4 +1,4 @@
-/** Alert settings. Each has hidden rules, triggers and actions that are derived from it (document 5, 5.16). */
+/** Alert settings. An alert setting has hidden rules, triggers and actions that are derived from it (document 5, 5.16). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { invalidField } from '../../../../kernel/errors.ts'

@@ -18,8 +18,8 @@ export async function findDays(sql: Sql): Promise<number[]> {
 }
 
 /**
- * Creates partitions in a transaction. Each is created as a separate table and attached afterwards, so that readers and writers are not
- * blocked.
+ * Creates partitions in a transaction. A partition is first created as a separate table and then attached, so that readers and writers are
+ * not blocked.
  */
 export async function createPartitions(sql: Sql, days: number[]): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('rules.partitions', 0))`
