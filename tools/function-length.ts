@@ -1,4 +1,4 @@
-/** Finds functions that are too long to read at once. */
+/** Finds functions that are longer than the limit. */
 
 export const functionLinesMax = 100
 

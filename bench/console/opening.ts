@@ -113,7 +113,7 @@ async function fillInSignIn({ browser, address, platform }: BenchConsole, page: 
 const painted = (page: Page) =>
   page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
 
-/** Gets an access token without a form, as the console does. Then it sends all requests at once and prints the responses. */
+/** Gets an access token without a form, as the console does. Then it sends all requests at the same time and prints the responses. */
 const bareScript = `async ([tenant, requests]) => {
   const realm = location.origin + '/auth/realms/' + tenant
   const discovery = await (await fetch(realm + '/.well-known/openid-configuration')).json()

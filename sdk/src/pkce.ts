@@ -59,7 +59,7 @@ export async function finishLogin(
 ): Promise<Session> {
   const { searchParams: query } = new URL(returnedTo)
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
-  // The check of `state` is needed because another page could have sent the browser here with a code of its own.
+  // The check of `state` is needed because another page could have sent the browser to this page with a code of its own.
   if (state !== login.state) throw new WaypostError('The login belongs to another request', { code: 'login_failed' })
   if (!code)
     throw new WaypostError(`The login failed: ${query.get('error_description') ?? error ?? 'no code'}`, {

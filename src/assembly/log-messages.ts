@@ -27,5 +27,5 @@ export const stopAfterFailedStartFailed = defineLogMessage({
   level: 'warn',
   text: 'could not close after a failed start; the process exits',
   cause: 'A part that was already started could not be stopped.',
-  action: 'Look at the error of the start, which is reported as well.',
+  action: 'Look at the error of the start, which is also reported.',
 })

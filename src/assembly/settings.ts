@@ -21,7 +21,7 @@ import { consoleSettings } from './console/settings.ts'
 
 /**
  * Settings by the name of the service, or `limits` for the settings of the kernel. `buildServices` rejects a service whose settings are
- * missing here.
+ * missing in this list.
  */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,

@@ -120,7 +120,7 @@ export function createConnectionLimits(deps: {
         networks.set(network, ofNetwork)
         ofNetwork.open++
         share.open++
-        // A fleet behind one address may reconnect at once, so connections in their grace period are not evicted.
+        // A fleet behind one address may reconnect at the same time, so connections in their grace period are not evicted.
         if (ofNetwork.anonymous.size >= deps.anonymousPerAddress) evictOne(ofNetwork, 'address', at - graceMs)
         assignClass(slot, 'anonymous')
         return slot

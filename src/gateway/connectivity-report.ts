@@ -112,7 +112,10 @@ const rowOf = (
   follows: binding?.follows ?? 0,
 })
 
-/** Removes the bindings of this node that a later CONNECT on another node has replaced. The endpoint's next message here moves it back. */
+/**
+ * Removes the bindings of this node that a later CONNECT on another node has replaced. The endpoint's next message to this node moves the
+ * endpoint back.
+ */
 async function removeReplacedBindings({ kit, bindings }: ReportDeps, replaced: Change[]) {
   const numbers = await store.findNumbers(kit.db.sql, endpointIdsOf(replaced))
   for (const { binding, endpoint } of replaced)

@@ -64,7 +64,7 @@ test('when many clients connect with the same id, the last client has the sessio
   assert.equal((await again.next('publish')).topic, `${one.prefix}/command/blink/status`)
 })
 
-test('CONNACK arrives within a second while 200 clients connect at once', async () => {
+test('CONNACK arrives within a second while 200 clients connect at the same time', async () => {
   const connectMany = (round: number) =>
     Promise.all(
       Array.from({ length: 200 }, async (_, index) => {

@@ -44,7 +44,7 @@ async function openListener(
   await explainListenError(options.setting, options.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      // The backlog is long, because a whole fleet may reconnect at once.
+      // The backlog is long, because a whole fleet may reconnect at the same time.
       server.listen({ host, port: options.port, backlog: 4096 }, () => {
         server.off('error', reject)
         resolve()

@@ -20,7 +20,8 @@ export const queuedMessagesNotRead = defineLogMessage({
 export const sessionNotReleased = defineLogMessage({
   level: 'warn',
   text: 'a node did not release a session in time; using the session as it was last stored',
-  cause: 'A client connected here while node `holder` had its connection, and that node did not answer within 1.5 s.',
+  cause:
+    'A client connected to this node while node `holder` had its connection, and that node did not answer within 1.5 s.',
   action: 'Check node `holder` and its connection to the database. Clients may get unacknowledged messages again.',
 })
 

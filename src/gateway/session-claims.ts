@@ -31,7 +31,7 @@ export interface Expectation {
 const waitMs = 1500
 /**
  * After three time-outs, this node does not wait for the other node during the next 5 s. The other node may have failed, and then all its
- * clients reconnect here.
+ * clients reconnect to this node.
  */
 const missesMax = 3
 const silentMs = 5000

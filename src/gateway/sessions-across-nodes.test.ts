@@ -239,7 +239,7 @@ test('a clean start on another node discards the session, even if the first conn
   await third.end()
 })
 
-test('a client that repeatedly connects to both nodes at once ends up with one connection and its session', async () => {
+test('a client that repeatedly connects to both nodes at the same time ends up with one connection and its session', async () => {
   const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('twins'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })

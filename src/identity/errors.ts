@@ -1,7 +1,7 @@
 import { defineError } from '../kernel/errors.ts'
 
 export const NoSuchRealm = defineError<{ tenantId: string }>('no_such_realm', 404, 'Realm {tenantId} does not exist')
-/** The queue of password checks is full, because too many callers log in at once. */
+/** The queue of password checks is full, because too many callers log in at the same time. */
 export const TooManyLogins = defineError('too_many_logins', 503, 'Too many logins at the same time; try again')
 
 export const TooManyOpenLoginsHere = defineError(

@@ -37,7 +37,7 @@ export function defineEvent<P extends { tenantId: string }>(
 const partBytesMax = 6000
 
 /**
- * Splits a long list into parts of moderate size, one for each event. The work of a handler in its transaction is thereby limited. `toJson`
+ * Splits a long list into parts of moderate size, one for each event. This limits the work of a handler in its transaction. `toJson`
  * returns the data of an item that the event contains.
  */
 export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {

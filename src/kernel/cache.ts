@@ -162,7 +162,7 @@ function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<strin
     onDrop?.(value)
   }
   // The cache is bounded by size even if entries are counted, because with the option `max`, lru-cache would allocate memory for all
-  // entries at once.
+  // entries in advance.
   return new LRUCache<string, V>({
     maxSize: max,
     maxEntrySize: sizeOf ? max * entryShareMax : max,

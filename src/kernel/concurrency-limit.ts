@@ -186,7 +186,7 @@ function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): 
   return true
 }
 
-/** Semaphore: runs at most `max` tasks at once. Further tasks wait in the order of their arrival, without a time limit. */
+/** Semaphore: runs at most `max` tasks at the same time. Further tasks wait in the order of their arrival, without a time limit. */
 export function createSemaphore(max: number) {
   const limit = createConcurrencyLimit({ total: max, waitMs: unlimited })
   return <T>(work: () => Promise<T>) => limit.run('', work)

@@ -21,7 +21,7 @@ const done = (key: string, n: number): Done => ({ tenantId: 't', key, n })
 
 type NodeOptions = Parameters<typeof aNode>[1] & { handle?: (sql: Sql, event: Done) => Promise<void> }
 
-/** Starts a node whose event handler records events in a table. A delivery that is rolled back leaves no row there. */
+/** Starts a node whose event handler records events in a table. A delivery that is rolled back leaves no row in this table. */
 async function aWorker(connection: ConnectionOptions, { handle, ...options }: NodeOptions = {}) {
   const node = await aNode(connection, options)
   await node.db

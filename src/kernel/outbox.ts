@@ -29,7 +29,7 @@ export interface Outbox {
   settled(): Promise<void>
 }
 
-/** Wakes the workers of the other nodes, because there are more events than this node can deliver at once. */
+/** Wakes the workers of the other nodes, because there are more events than this node can deliver at the same time. */
 const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting')
 
 const pollMs = 5000

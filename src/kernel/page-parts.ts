@@ -1,11 +1,11 @@
 /** Reads pages of objects that can be large, in parts, so that only one part of a page is in memory. */
 import type { Window } from './paging.ts'
 
-/** By default, the maximum number of rows in memory at once. A row can have a megabyte. */
+/** Default of the maximum number of rows in memory at a time. A row can have a megabyte. */
 const rowsPerPartDefault = 100
 
 export interface PageReader<T> {
-  /** Maximum number of rows in memory at once. Default: 100. */
+  /** Maximum number of rows in memory at a time. Default: 100. */
   rowsPerPart?: number
   rows(window: Window): Promise<T[]>
   ids(window: Window): Promise<string[]>

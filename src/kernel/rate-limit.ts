@@ -1,4 +1,7 @@
-/** Token buckets: they allow `perSecond` requests on average and `burst` at once, so that one client cannot slow down other clients. */
+/**
+ * Token buckets: they allow `perSecond` requests on average and `burst` requests at the same time, so that one client cannot slow down
+ * other clients.
+ */
 import { monotonicMs } from './clock.ts'
 
 export interface Rate {

@@ -1,7 +1,7 @@
 /**
- * Encrypts secrets at rest with a data key (AES-256-GCM). The data key is in the database, encrypted with the master key, which is never
- * there. A copy of the database alone therefore reveals no secret. To move a backup to another master key, only the data key is encrypted
- * again.
+ * Encrypts secrets at rest with a data key (AES-256-GCM). The data key is in the database, encrypted with the master key, which is never in
+ * the database. A copy of the database alone therefore reveals no secret. To move a backup to another master key, only the data key is
+ * encrypted again.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -9,7 +9,7 @@ const entryBytes = 64
 
 /**
  * The document in progress. It is a map with additional entries, its metadata, that are computed when they are read. Conditions must not
- * change it. The state is kept here, because adding it to the map would cost more than running the script.
+ * change it. This state is kept beside the map, because adding it to the map would cost more than running the script.
  */
 const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: (key: unknown) => unknown } = {
   map: undefined,

@@ -102,8 +102,8 @@ export async function killVpnRounds(options: {
 }
 
 /**
- * Starts a TCP proxy to the database inside the network namespace of the VPN server. Programs there cannot reach loopback addresses of the
- * test, but can reach the Unix socket of the database.
+ * Starts a TCP proxy to the database inside the network namespace of the VPN server. Programs in this namespace cannot reach loopback
+ * addresses of the test, but can reach the Unix socket of the database.
  */
 async function proxyInside(
   network: ReturnType<typeof createVpnNetwork>,

@@ -95,7 +95,7 @@ after(async () => {
 })
 
 /**
- * Returns /dev/shm if it has at least 6 GB of free space, because databases are created ten times faster there. Otherwise returns the
+ * Returns /dev/shm if it has at least 6 GB of free space, because databases in memory are created ten times faster. Otherwise returns the
  * temporary folder.
  */
 function temporaryRoot(): string {

@@ -167,7 +167,10 @@ export function useGet<P extends CallName>(
   }
 }
 
-/** Reads several objects of one kind at once. When the arguments change, the old results stay until the new results are read. */
+/**
+ * Reads several objects of one kind, each with its own request. When the arguments change, the old results stay until the new results are
+ * read.
+ */
 export function useGets<P extends CallName>(
   name: P,
   argsOfEach: ArgumentsOf<P>[],

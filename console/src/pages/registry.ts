@@ -1,4 +1,4 @@
-/** All pages of the console. A page consists of an entry here and a folder; console/README.md explains both. */
+/** All pages of the console. A page consists of an entry in this list and a folder; console/README.md explains both. */
 import type { ComponentType } from 'react'
 import type { IconName } from '../parts/icons.tsx'
 import type { PageProps } from './page-props.ts'

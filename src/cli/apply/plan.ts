@@ -27,7 +27,8 @@ interface ExistingObjects {
 }
 
 /**
- * Creates the plan. `owned` are the objects that an earlier apply created. Those that no document names any more are deleted with `prune`.
+ * Creates the plan. `owned` are the objects that an earlier apply created. With `prune`, objects that no document names any more are
+ * deleted.
  */
 export async function planOf(
   client: Client,

@@ -146,11 +146,11 @@ export interface Origin {
   certificate?: X509Certificate
   /** If set, CONNECT is answered with this refusal. */
   refusal?: 'busy' | 'quota_exceeded'
-  /** Called when the stream is closed. Shared by all connections, because a listener for each would cost memory. */
+  /** Called when the stream is closed. All connections share this function, because a function for each connection would cost memory. */
   onClosed?(from: Origin): void
 }
 
-/** An accepted stream. It exists from before CONNECT. */
+/** An accepted stream. It is created before the client sends CONNECT. */
 export interface Accepted<S = unknown> extends Pick<Connection<S>, 'open'> {
   /** Undefined before CONNECT. */
   readonly client: Client | undefined
@@ -169,7 +169,7 @@ export interface Sessions<S = unknown> {
    * subscription). `full`: the queue is full and the message was dropped.
    */
   deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
-  /** Closes the connection of a client that has connected to node `by`. A connection here that is newer stays open. */
+  /** Closes the connection of a client that has connected to node `by`. If the connection of this node is newer, it stays open. */
   yield(to: { key: string; claim: number; clean: boolean; by: string }): void
   /** Loads and sends messages that another node has queued for connected clients. */
   fetch(sessionKeys: string[]): Promise<void>

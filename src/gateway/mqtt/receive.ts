@@ -158,7 +158,7 @@ function handleOther(peer: Peer, type: number, flags: number) {
     connect(peer, readConnect(flags, limits, peer))
     return
   }
-  // AUTH is rejected here too. It is valid only after a CONNECT with an authentication method, and such a CONNECT is refused.
+  // AUTH is rejected too. It is valid only after a CONNECT with an authentication method, and such a CONNECT is refused.
   if ((clientPacketTypes & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
   const expectedFlags = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
   if (flags !== expectedFlags) throw malformed('reserved bits are set')

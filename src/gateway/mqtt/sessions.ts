@@ -67,7 +67,7 @@ export function readIntoSharedBuffer(accepted: Socket): Socket {
 
 /**
  * Destroys a socket without emitting its error. Creating the stack trace of an error takes a quarter of the time to close a connection, and
- * a whole fleet may disconnect at once.
+ * a whole fleet may disconnect at the same time.
  */
 function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
   if (error && this[peerOf]) this[peerOf].failure ??= error.message

@@ -25,7 +25,7 @@ export interface GatewaySessionStore extends SessionStore {
 
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): GatewaySessionStore {
   const { db, log, now, claims } = deps
-  // The limits fit 20,000 clients that connect at once, because each CONNECT takes two steps.
+  // The limits fit 20,000 clients that connect at the same time, because each CONNECT takes two steps.
   const batches = createSessionBatches<Step>(run, { atOnce: 256, waitingMax: 40_000 })
 
   async function run(steps: Step[]): Promise<StepResults> {

@@ -1,6 +1,6 @@
 /**
- * Pages that Keycloak's JavaScript adapter loads into hidden frames of the application. One finds out whether the browser sends cookies
- * from such a frame, the other whether the login still exists. They show nothing, so every page may frame them.
+ * Pages that Keycloak's JavaScript adapter loads into hidden frames of the application. One page finds out whether the browser sends
+ * cookies from such a frame, the other page whether the login still exists. They show nothing, so every page may frame them.
  */
 import { createHash } from 'node:crypto'
 import type { Page } from './pages.ts'

@@ -1,4 +1,7 @@
-/** Serves the sign-in form. oidc-provider redirects here with an interaction in a signed cookie, and continues afterwards. */
+/**
+ * Serves the sign-in form. oidc-provider redirects the browser to this form with an interaction in a signed cookie, and continues after the
+ * sign-in.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Interaction, Provider } from 'oidc-provider'

@@ -1,4 +1,4 @@
-/** The description of a realm at its own address, as in Keycloak: scripts and older adapters read the public key there. */
+/** The description of a realm at its own address, as in Keycloak: scripts and older adapters read the public key from this description. */
 import { createPublicKey } from 'node:crypto'
 import type { Core } from '../core.ts'
 import type { Realm } from '../types.ts'

@@ -51,7 +51,7 @@ export type RestoreResult = Verified & {
   existingData?: { table: string; rows: number }[]
   /** Migrations that were applied because this program has them and the backup does not. */
   upgraded: string[]
-  /** Numbers of contents that were written to the store, and of contents that were kept because they were already there. */
+  /** Numbers of contents that were written to the store, and of contents that were kept because the store already had them. */
   stored?: { written: number; kept: number }
 }
 
@@ -203,7 +203,8 @@ async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKe
     return (current?.toString('base64url') ?? null) === manifest.dataKey ? [] : others
   } catch (error) {
     if (error instanceof RotationUnderWay) return others
-    // The master key of the existing data is not available here. The data may be replaced, unless a running platform still uses that key.
+    // The machine does not have the master key of the existing data. The data may be replaced, unless a running platform still uses that
+    // key.
     if (others.length === 0) return []
     throw new BackupError(
       'A platform uses this database with another master key: run this with its WAYPOST_MASTER_KEY or WAYPOST_DATA, or stop it first',

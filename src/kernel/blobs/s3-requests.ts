@@ -107,7 +107,7 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
   })
 }
 
-/** Returns the text of an XML element, unescaped. The responses of S3 that are read here have no nested elements and no attributes. */
+/** Returns the text of an XML element, unescaped. The responses of S3 that this client reads have no nested elements and no attributes. */
 export function xmlValue(xml: string, name: string): string | undefined {
   const value = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return value?.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')

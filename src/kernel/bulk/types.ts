@@ -118,7 +118,7 @@ export function defineWalk<D extends object>(name: string, options: WalkOptions)
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {
-  /** Runs before each page, outside of its transaction. Calls of other services belong here. */
+  /** Runs before each page, outside of its transaction. Call other services in this function. */
   prepare?(task: Task<D>): P | Promise<P>
   /** Processes a page within `sql` and returns one outcome for each item, in order. It must have no effects outside of `sql`. */
   page(sql: Sql, task: Task<D>, items: I[], prepared: P): Promise<Outcome<R>[]>

@@ -38,7 +38,7 @@ const sweepMsMax = 5000
  */
 const idleMs = 10_000
 /**
- * A connection counts as hung if no answer has arrived for this many times the statement time limit. The factor is there because a
+ * A connection counts as hung if no answer has arrived for this many times the statement time limit. The factor is needed because a
  * transaction may raise its own limit.
  */
 const hungAfterLimits = 4

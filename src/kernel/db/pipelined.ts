@@ -51,7 +51,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
   })
 
   type Retry = (statement: Statement, answer: Answer<Rows>) => void
-  /** Sends the statement again, unprepared, because a plan that another caller prepares at the same time may be stale as well. */
+  /** Sends the statement again, unprepared, because a plan that another caller prepares at the same time may be stale too. */
   const retryUnprepared: Retry = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
 
   function removeLink(link: Link) {

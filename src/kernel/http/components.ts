@@ -3,7 +3,9 @@ import { asDeclared, type TSchema } from '../schema.ts'
 
 type Schema = Record<string, unknown>
 
-/** Keywords whose value is a schema, a list of schemas, or an object with schemas. The values of other keywords are copied. */
+/**
+ * Keywords whose value is a schema. The next two sets are keywords with a list or a map of schemas. Values of other keywords are copied.
+ */
 const schemaKeywords = new Set([
   'items',
   'additionalProperties',
@@ -24,7 +26,7 @@ export type Direction = 'request' | 'response'
 export function createComponents() {
   const schemas: Record<string, Schema> = {}
   const textsByTitle = new Map<string, string>()
-  /** Most shapes occur in many operations, and each response with an error has the same shape. */
+  /** The described form of each shape. It is cached, because most shapes occur in many operations. */
   const descriptions = { request: new WeakMap<Schema, Schema>(), response: new WeakMap<Schema, Schema>() }
 
   function describeOnce(schema: Schema, direction: Direction): Schema {

@@ -168,7 +168,7 @@ const listenOn = (server: Server | SecureServer, host: string, port: number) =>
     })
   })
 
-/** Copies the event handlers of the first server. Fastify and the gateway register their handlers only there. */
+/** Copies the event handlers of the first server. Fastify and the gateway register their handlers only on the first server. */
 function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
   // An `upgrade` listener is added only if the first server has one, because a listener that does nothing would leave the request without a
   // response.

@@ -14,7 +14,7 @@ const methodsOf: Record<string, readonly string[]> = {
   /** Transfers bytes instead of JSON. */
   download: ['GET'],
   upload: ['POST', 'PUT'],
-  /** Transfers all data at once, to or from another installation. */
+  /** Transfers all data in one request, to or from another installation. */
   export: ['GET'],
   import: ['POST'],
   /** Sends events until the client disconnects. */

@@ -16,8 +16,7 @@ import { abandonBody, bodyOf } from './streaming.ts'
 import { sendInSlices } from './unread-responses.ts'
 
 /**
- * The permission to call an operation. A `scope` on the platform or the tenant is checked here. A scope on a resource is checked by the
- * service.
+ * The permission to call an operation. The kernel checks a `scope` on the platform or the tenant. The service checks a scope on a resource.
  */
 export interface Access {
   /** One scope, a list of scopes that are all required, `authenticated` or `none`. */

@@ -25,7 +25,7 @@ export function sendDocument(
 
 /**
  * Sends bytes that many responses share. A client that does not read them holds only a slice in memory, and is disconnected after a minute.
- * A response that is sent at once would be copied for each client.
+ * A response that is sent as a whole would be copied for each client.
  */
 export const sendSlices = (reply: Reply, bytes: Buffer) =>
   reply.header('content-length', bytes.length).send(Readable.from(slicesOf(bytes), { objectMode: false }))

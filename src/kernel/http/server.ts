@@ -147,7 +147,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       for (const stream of state.streams) stream.end('stopping')
       const started = monotonicMs()
       const closeIdle = setInterval(listeners.closeIdle, 50)
-      // Uploads and downloads can take hours. Those that are cut off here have not been acknowledged.
+      // Uploads and downloads can take hours. Transfers that are cut off have not been acknowledged.
       const closeAll = setTimeout(listeners.closeAll, runningRequestsMs)
       await Promise.all([app.close(), listeners.close()])
       clearInterval(closeIdle)

@@ -43,7 +43,7 @@ interface Deps {
   signals: Pick<Signals, 'request' | 'answer'>
   members: Pick<Members, 'others' | 'onJoin' | 'onLeave'>
   log: Log
-  /** Called when a node that joined did not acknowledge the interests of this node. Events of that node may not arrive here. */
+  /** Called when a node that joined did not acknowledge the interests of this node. Events of that node may not arrive at this node. */
   onUnacknowledged(): void
   timeoutMs?: number
 }

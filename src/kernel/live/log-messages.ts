@@ -2,7 +2,7 @@ import { defineLogMessage } from '../define-log-message.ts'
 
 export const liveInterestUnacknowledged = defineLogMessage({
   level: 'warn',
-  text: 'could not announce topics of live streams to a node; its events may be missing in the streams here',
+  text: 'could not announce topics of live streams to a node; events of that node may be missing in the streams of this node',
   cause: 'The node is overloaded, starting, stopping or cut off from the database; or it died a moment ago.',
   action: 'Nothing if it happens once: the streams get a gap. If it repeats, look at the log and load of that node.',
 })

@@ -1,4 +1,4 @@
-/** Sends stored messages whose node died or could not send them. Messages that are addressed to this node are also handled here. */
+/** Sends stored messages whose node died or could not send them. The sweep also handles messages that are addressed to this node. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Handlers } from './handlers.ts'

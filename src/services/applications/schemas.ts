@@ -364,7 +364,7 @@ export const readTenantConfigurations = {
 
 export const readBulk = {
   name: 'applications.export',
-  summary: 'Export all service instances, applications and configurations at once',
+  summary: 'Export all service instances, applications and configurations in one response',
   query: Type.Object({
     serviceInstanceName,
     include,

@@ -140,7 +140,7 @@ test('an endpoint that is registered again with the same id has no files and blo
   assert.equal((await fixture.admin(`GET ${root}${reregistered.path}/files/new`)).text, 'new')
 })
 
-test('an upload replaces a file that an earlier endpoint with the same id of another tenant left, and reduces the usage of that tenant', async () => {
+test('if an endpoint id was registered by another tenant before, an upload replaces the old file of that tenant and reduces its usage', async () => {
   const otherApp = await fixture.anApplication('other')
   const former = await fixture.anEndpoint(otherApp, { tenantId: 'other' })
   await fixture.upload(former, '/files/x', 'former')

@@ -87,7 +87,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       return []
     },
 
-    // From now on, other nodes can find out which node has the endpoint. Commands that they stored before are read here.
+    // From now on, other nodes can find out which node has the endpoint. Commands that they stored before are read by this statement.
     async connectivityChanged(changes) {
       await Promise.all(changes.filter(({ connected }) => connected).map(({ endpoint }) => commands.catchUp(endpoint)))
     },

@@ -20,7 +20,7 @@ const configFields = {
   }),
   name: Type.String({ description: 'Name of the configuration.', examples: ['default'] }),
   config: Type.String({ description: 'The configuration: JSON as text.', examples: ['{"interval":5}'] }),
-  createdDate: DateTime({ description: 'When the first configuration was written here, in UTC.' }),
+  createdDate: DateTime({ description: 'When the first configuration with this name was written, in UTC.' }),
   updatedDate: DateTime({ description: 'When this configuration was written, in UTC.' }),
 }
 const Configuration = Type.Object(configFields, {
@@ -32,7 +32,7 @@ const BatchConfiguration = Type.Object(
     ...configFields,
     endpointsCount: Type.Integer({ description: 'Number of endpoints that have the configuration now.' }),
   },
-  { title: 'BatchConfiguration', description: 'A configuration that was given to many endpoints at once.' },
+  { title: 'BatchConfiguration', description: 'A configuration that was given to many endpoints in one request.' },
 )
 
 const endpointId = Name({ description: 'Id of the endpoint.' })

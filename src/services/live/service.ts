@@ -40,7 +40,7 @@ interface Deps extends StreamDeps {
   recheck: ReturnType<typeof createRecheck>
 }
 
-/** Limits concurrent reads of histories, because all streams of a node resume at once after the node has ended. */
+/** Limits concurrent reads of histories, because all streams of a node resume at the same time after the node has ended. */
 const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 const changeTimeoutMs = 3000
 /** Positions older than this are ignored, because the histories do not reach back that far. */

@@ -37,7 +37,9 @@ export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: 
 
 export const irnOf = (tenantId: string, username: string) => `irn:${tenantId}:identity::user/${username}`
 
-/** Converts a tenant to v2. The keys of object store and analytics are the tenant id, because the platform stores nothing there. */
+/**
+ * Converts a tenant to v2. The fields of object store and analytics contain the tenant id, because the platform stores no values for them.
+ */
 export const asV2 = (tenant: Tenant): TenantV2 => {
   const status = tenant.status === 'DISABLED' ? 'SUSPENDED' : tenant.status
   return {

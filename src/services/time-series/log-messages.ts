@@ -2,7 +2,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const interestUnacknowledged = defineLogMessage({
   level: 'warn',
-  text: 'could not announce live streams to a node; points that it stores may be missing in live streams here',
+  text: 'could not announce live streams to a node; points that are stored on that node may be missing in live streams of this node',
   cause: 'The node is overloaded, starting, stopping or cut off from the database; or it died a moment ago.',
   action:
     'Nothing if it happens once: the streams get a gap event. If it repeats, look at the log and load of that node.',

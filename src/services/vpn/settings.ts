@@ -51,7 +51,7 @@ function readNetwork(text: string): Network {
   return { first, prefix }
 }
 
-/** Checks the host. It is written into profiles, so it must not add an option or a line there. */
+/** Checks the host. It is written into profiles, so it must not add an option or a line to them. */
 function checkedHost(text: string | undefined): string | undefined {
   if (text === undefined || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$|^[0-9A-Fa-f:.]{2,45}$/.test(text))
     return text

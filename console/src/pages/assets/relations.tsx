@@ -1,6 +1,6 @@
 /**
  * Relations of an asset, in both directions: the objects that it contains and manages, and the objects that contain and manage it. Users
- * add and remove relations here.
+ * add and remove relations in this part.
  */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'

@@ -1,4 +1,4 @@
-/** Dashboards as files. A file that is exported here can be imported again, and `waypost apply` can read it too. */
+/** Dashboards as files. An exported file can be imported again, and `waypost apply` can read it too. */
 import type { Contents } from './definition.ts'
 import { texts } from './texts.ts'
 

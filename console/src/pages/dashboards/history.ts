@@ -7,7 +7,7 @@ interface Steps<T> {
   before: T[]
   now: T
   after: T[]
-  /** Names the last change. If the next change has the same name, undo reverts both at once: typing in one field is one step. */
+  /** Names the last change. If the next change has the same name, undo reverts both changes together: typing in one field is one step. */
   name: string | undefined
 }
 

@@ -7,7 +7,7 @@ import { isObject, newValueOf, pointer, withKey } from './schema.ts'
 import { schemaTexts as texts } from './schema-texts.ts'
 import { OtherKeys } from './text-value.tsx'
 
-/** Number of fields or items that are shown at once; a button shows more. */
+/** Number of fields or items that are shown first; a button shows more. */
 const fieldsPerStep = 50
 /** An object with this many fields has a search. */
 const searchFrom = 25

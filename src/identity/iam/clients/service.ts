@@ -57,7 +57,7 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
         ...(pkceRequired !== undefined && { pkceRequired }),
       }
       const client = await db.tx(async (sql) => {
-        // Without the lock, a change at the same time could make an address new, or make PKCE required.
+        // The lock excludes a concurrent change that removes an address or requires PKCE, so that `before` is still correct at the update.
         const before = await store.lockClient(sql, ctx.tenantId, id)
         if (before && opensLogins(before, change)) await requirePermissionsOfAllRoles(ctx, sql)
         if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, ownSettings))) throw notFound(id)()

@@ -50,7 +50,7 @@ export const changeOwnPassword = {
   fails: {
     400: 'The new password breaks the rule for passwords.',
     403: 'The caller is not a user, or the present password is wrong.',
-    404: 'The caller is a user of an external issuer and has no password here.',
+    404: 'The caller is a user of an external issuer, whose password the platform does not know.',
     429: 'Wrong passwords have locked the account at this address. `Retry-After` holds the seconds to wait.',
   },
 }

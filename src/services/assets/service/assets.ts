@@ -71,7 +71,7 @@ export function createAssetOperations(deps: Deps): AssetOperations {
   const { db } = deps
   const writers = createKeyedMutex({ waitingMax })
   const change = (ctx: Ctx, assetId: string, ifMatch: string | undefined, changeOf: ChangeOf) =>
-    // The key contains the caller's tenant, so that requests of other tenants for the same id do not wait here.
+    // The key contains the caller's tenant, so that requests of other tenants for the same id do not wait for this request.
     writers.run(`${ctx.tenantId} ${assetId}`, () => write(deps, ctx, assetId, ifMatch, changeOf))
   return {
     create: (ctx, type, input) => create(deps, ctx, type, input),

@@ -77,8 +77,8 @@ export async function findCurrent(
 }
 
 /**
- * Finds a page of the relations that have ended, the last to end first. If the entity at the other end was deleted, the relation is
- * returned only to callers that may read all entities of that type.
+ * Finds a page of the relations that have ended, latest end first. If the entity at the other end was deleted, the relation is returned
+ * only to callers that may read all entities of that type.
  */
 export async function findEnded(
   sql: Sql,

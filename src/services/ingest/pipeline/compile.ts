@@ -104,7 +104,7 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
   return compileSteps(definitions, path, building, depth + 1)
 }
 
-/** Compiles one `{type: options}`. After a mistake it continues, so that all mistakes are reported at once. */
+/** Compiles one `{type: options}`. After a mistake it continues, so that all mistakes are reported together. */
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {

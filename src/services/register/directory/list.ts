@@ -57,7 +57,7 @@ type Item = Placed<candidates.DirectoryRow>
 /** A part of a list: endpoints in order, and the position up to which they are complete. */
 interface Part {
   items: Item[]
-  /** The position up to which the part is complete; undefined if the list ends there. */
+  /** The position up to which the part is complete; undefined if the list ends with this part. */
   reached: Position | undefined
 }
 

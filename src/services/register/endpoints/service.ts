@@ -256,7 +256,7 @@ async function unregisterEndpointsOfVersion(
 ) {
   // This lock waits for registrations that began before the deletion.
   await store.lockApplication(sql, version.applicationName)
-  // Only concurrent registrations can leave endpoints here. The endpoints of a deleted tenant are deleted by a job.
+  // Only concurrent registrations can leave endpoints behind. The endpoints of a deleted tenant are deleted by a job.
   const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, orphansPerRound)
   if (remainingIds.length > 0) await unregister(deps, sql, remainingIds)
 }

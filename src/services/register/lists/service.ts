@@ -108,7 +108,7 @@ const viewOf = ({ filters }: Deps, { view }: ListRequest): View => ({
   filters: view.filters ? filters : undefined,
 })
 
-/** Runs a search. A search that reads every endpoint has a time limit, and only few such searches run at once. */
+/** Runs a search. A search that reads every endpoint has a time limit, and only few such searches run at the same time. */
 async function runLimited<T>(
   { db, reading, scans }: Deps,
   ctx: Ctx,

@@ -43,7 +43,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-/** Sends the request over a real socket, because back-pressure occurs only there. */
+/** Sends the request over a real socket, because back-pressure occurs only on real sockets. */
 async function open(path: string): Promise<{ response: IncomingMessage; server: Socket }> {
   const { app } = waypost.http
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })

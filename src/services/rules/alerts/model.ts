@@ -18,7 +18,7 @@ export type Acknowledgement = (typeof acknowledgements)[number]
 export const lifecycleEventTypes = ['ACTIVATED', 'UPDATED', 'ACKNOWLEDGED', 'RESOLVED'] as const
 export type LifecycleEventType = (typeof lifecycleEventTypes)[number]
 
-/** Identifies an entity and type, which can have one open alert. */
+/** Identifies the one open alert that an entity can have of a type. */
 export interface AlertKey {
   tenantId: string
   entityType: EntityType

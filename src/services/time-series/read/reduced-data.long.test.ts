@@ -185,7 +185,7 @@ function random(below: number) {
 }
 
 suite('aggregation of random points in parts of any size', () => {
-  test('aggregation of random points in parts of any size equals aggregation of all points at once', async () => {
+  test('aggregation of random points in parts of any size equals aggregation of all points together', async () => {
     const values = [
       { path: 'a', name: 'a' },
       { path: 'b', name: 'b' },

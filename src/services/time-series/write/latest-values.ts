@@ -109,7 +109,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
     dropAll: () => unsaved.clear(),
     flush,
     async start() {
-      // Nodes that crashed may count as alive for some seconds. Their values may then be added here and once more later, with the same
+      // Nodes that crashed may count as alive for some seconds. Their values may then be added now and once more later, with the same
       // result.
       const marks = await findMarks(options.reading.sql)
       if (marks.length > 0) await db.tx((sql) => completeLatest(sql, Math.min(...marks.map(({ written }) => written))))

@@ -22,7 +22,7 @@ export type Lane = 'plain' | 'published'
 export interface Writer {
   /**
    * Returns the group for a message. Add its rows, then call `committed`. If an endpoint still has rows in the lane `published`, its next
-   * message goes there too. Throws 503 if too many bytes are pending.
+   * message goes into this lane too. Throws 503 if too many bytes are pending.
    */
   current(lane?: Lane, endpointId?: string): Rows
   /** Resolves when the rows just added to `current` are durable. */

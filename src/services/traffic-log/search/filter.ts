@@ -88,7 +88,7 @@ export function matchingIndexes(
   return found
 }
 
-/** Returns whether any payload may match. All payloads are searched at once, which is far faster than one by one. */
+/** Returns whether any payload may match. All payloads are searched as one text, which is far faster than searching one by one. */
 const mayHavePayload = ({ payload }: RecordFilter, columns: Columns) => !payload || columns.payloads().includes(payload)
 
 function isVisible(

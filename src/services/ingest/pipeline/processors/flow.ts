@@ -73,7 +73,7 @@ export const foreach: ProcessorDefinition = {
   },
 }
 
-/** Runs the processor with `_ingest._value` set to the value. Returns the value that the processor leaves there. */
+/** Runs the processor with `_ingest._value` set to the value. Returns the value that `_ingest._value` has afterwards. */
 function visit(document: IngestDocument, value: unknown, inner: Run): unknown {
   step()
   allocate(32)

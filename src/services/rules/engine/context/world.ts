@@ -1,4 +1,7 @@
-/** Builds `ctx` inside the sandbox. The source text of `createWorld` is compiled there, so the function can use nothing from outside. */
+/**
+ * Builds `ctx` inside the sandbox. The sandbox compiles the source text of `createWorld`, so the function cannot use variables of this
+ * module.
+ */
 
 export interface EndpointInput {
   endpointId: string

@@ -27,7 +27,7 @@ export interface TraceQueries {
   delete(ctx: Ctx, beforeDate: string | undefined): Promise<void>
 }
 
-/** Maximum number of traces in memory at once. A trace can have some hundred kilobytes, because it contains the log of the script. */
+/** Maximum number of traces in memory at a time. A trace can have some hundred kilobytes, because it contains the log of the script. */
 const tracesPerRead = 100
 
 /** Above this number, the traces that match a filter are not counted. */
