@@ -1,7 +1,7 @@
 /** Payloads of devices. All payloads of a kind have the same length, so that packets can be built once and sent again. */
 
 export interface Payload {
-  /** Returns the payload for one of the packets that a device has in flight. `slot` is the position of this packet among them. */
+  /** Returns the payload of a packet. `slot` is the position of the packet in the window of packets that the device has in flight. */
   bytesFor(device: number, slot: number): Buffer
   /** Updates the part of the payload that differs from message to message. Called before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
@@ -12,7 +12,7 @@ export type PayloadName = 'note' | 'sample' | 'changing' | 'batch'
 export const valuesOfSample = 5
 export const samplesOfBatch = 100
 
-/** Returns the payload of most parts of the gateway bench: 200 bytes, one of whose fields is a text. */
+/** Returns the payload of most parts of the gateway bench: 200 bytes of JSON with a timestamp, five numbers and a text. */
 function note(): Payload {
   const values = {
     timestamp: 1_760_000_000_000,

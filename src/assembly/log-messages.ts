@@ -5,7 +5,8 @@ export const reloadFailed = defineLogMessage({
   level: 'error',
   text: 'reload after a restore or lost signals failed; retrying in 1 s',
   cause: 'The database did not return the data key or the job queues after a restore or a lost connection.',
-  action: 'Check the database if it happens repeatedly. Until it succeeds, secrets of restored data cannot be opened.',
+  action:
+    'Check the database if this message repeats. Until a reload succeeds, secrets of restored data cannot be opened.',
 })
 
 export const authenticationOff = defineLogMessage({

@@ -1,4 +1,6 @@
-/** Generates the API document without a database. Builds the services with a kit that is never used, and mounts their routes. */
+/**
+ * Generates the API document without a database. Builds the services with a kit that only accepts declarations, and mounts their routes.
+ */
 import { loadConfig } from '../config.ts'
 import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'

@@ -5,7 +5,7 @@ export const stopTimedOut = defineLogMessage({
   level: 'error',
   text: 'stopping took too long; exiting without finishing requests that are not acknowledged',
   cause: 'A request, a job or the database did not end within 9.5 s of the signal.',
-  action: 'Nothing that was acknowledged is lost. Look for slow statements if it happens at every stop.',
+  action: 'Nothing that was acknowledged is lost. Look for slow statements if this message appears at every stop.',
 })
 
 export const bootstrapWriteFailed = defineLogMessage({

@@ -14,7 +14,7 @@ export const queuedMessagesNotRead = defineLogMessage({
   level: 'error',
   text: 'could not read messages queued by another node; retrying within a minute or at the next CONNECT',
   cause: databaseUnavailable,
-  action: 'Nothing: the messages stay in the session. Check the database if it happens repeatedly.',
+  action: 'Nothing: the messages stay in the session. Check the database if this message repeats.',
 })
 
 export const sessionNotReleased = defineLogMessage({
@@ -50,14 +50,14 @@ export const extensionConnectivityRetried = defineLogMessage({
   level: 'warn',
   text: 'could not report connectivity to an extension; retrying',
   cause: 'The extension, or the database behind it, failed; `err` says how.',
-  action: 'Nothing, unless it happens repeatedly: the report is sent up to four times.',
+  action: 'Nothing, unless this message repeats: the report is sent up to four times.',
 })
 
 export const connectivityNotPublished = defineLogMessage({
   level: 'error',
   text: 'could not publish endpoint connectivity; retrying',
   cause: databaseUnavailable,
-  action: 'Check the database if it happens repeatedly. Changes are kept in memory and reported later.',
+  action: 'Check the database if this message repeats. Changes are kept in memory and reported later.',
 })
 
 export const deviceMessageFailed = defineLogMessage({
@@ -71,7 +71,7 @@ export const subscriberLookupFailed = defineLogMessage({
   level: 'warn',
   text: 'could not look up the endpoint of a subscription; the endpoint is not bound to the connection',
   cause: databaseUnavailable,
-  action: 'Nothing: the next message of the device binds it. Check the database if it happens repeatedly.',
+  action: 'Nothing: the next message of the device binds the endpoint. Check the database if this message repeats.',
 })
 
 export const forwardedPushLost = defineLogMessage({

@@ -12,7 +12,7 @@ export const lastUseOfKeyNotWritten = defineLogMessage({
   level: 'warn',
   text: 'could not write the last use of an API key; the next use after a minute writes it',
   cause: 'The database rejected the statement or was not reachable. The request with the key was answered.',
-  action: 'Nothing, unless it repeats: then check the database. Only `lastUsedAt` of the key is affected.',
+  action: 'Nothing, unless this message repeats: then check the database. Only `lastUsedAt` of the key is affected.',
 })
 
 export const externalKeysNotFetched = defineLogMessage({

@@ -21,7 +21,7 @@ export const sweepFailed = defineLogMessage({
   text: 'could not clean up after a dead node; retrying',
   cause: 'Deleting rows of a dead node failed, most likely because of the database.',
   action:
-    'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
+    'Check the database if this message repeats. Until the cleanup succeeds, endpoints of the dead node may be shown as connected.',
 })
 
 export const leaseRenewalFailed = defineLogMessage({
@@ -42,7 +42,7 @@ export const orphanSearchFailed = defineLogMessage({
   level: 'warn',
   text: 'could not search for rows of unknown nodes; retrying in 10 minutes',
   cause: 'The database did not answer the periodic search for rows of nodes that no longer exist.',
-  action: 'Nothing if it happens once; otherwise check the database.',
+  action: 'Nothing if this message appears once; otherwise check the database.',
 })
 
 export const leaveNoticeFailed = defineLogMessage({
@@ -56,7 +56,7 @@ export const jobQueueFailed = defineLogMessage({
   level: 'error',
   text: 'the job queue reported an error; it continues',
   cause: 'pg-boss could not run one of its statements, most likely because of the database.',
-  action: 'Check the database if it happens repeatedly. Jobs are not lost.',
+  action: 'Check the database if this message repeats. Jobs are not lost.',
 })
 
 export const jobFailed = defineLogMessage({
@@ -86,7 +86,7 @@ export const periodicTaskFailed = defineLogMessage({
   text: 'a periodic task failed; retrying',
   cause:
     'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
-  action: 'Look at the error if it happens repeatedly. The work of this period is not done until the task succeeds.',
+  action: 'Look at the error if this message repeats. The work of this period is not done until the task succeeds.',
 })
 
 export const descriptorsExhausted = defineLogMessage({
@@ -101,7 +101,7 @@ export const acceptFailed = defineLogMessage({
   level: 'error',
   text: 'could not accept a connection; the listener continues',
   cause: 'The operating system reported an error for a new connection, such as that the client has already closed it.',
-  action: 'Nothing if it happens rarely. Otherwise check the memory and the network of the machine.',
+  action: 'Nothing if this message is rare. Otherwise check the memory and the network of the machine.',
 })
 
 export const totalRefusal = defineLogMessage({
@@ -126,7 +126,7 @@ export const totalEviction = defineLogMessage({
   cause:
     'All connections that `max` allows for this listener are open, and some connections are not in use. Logged at most every 10 s.',
   action:
-    'Nothing if it happens rarely. Otherwise raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
+    'Nothing if this message is rare. Otherwise raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
 })
 
 export const addressEviction = defineLogMessage({
@@ -149,9 +149,9 @@ export const certificateRenewalFailed = defineLogMessage({
 
 export const tenantLimitsUnknown = defineLogMessage({
   level: 'warn',
-  text: 'could not read the limits of tenants; the last known ones apply',
+  text: 'could not read the limits of tenants; the last known limits apply',
   cause: 'The database did not answer.',
-  action: 'Check the database if it happens repeatedly.',
+  action: 'Check the database if this message repeats.',
 })
 
 export const dailyQuotaExceeded = defineLogMessage({
@@ -167,7 +167,7 @@ export const dailyQuotaWriteFailed = defineLogMessage({
   level: 'warn',
   text: 'could not write the daily usage of tenants; retrying in a second',
   cause: 'The database did not answer.',
-  action: 'Nothing if it happens once; otherwise check the database.',
+  action: 'Nothing if this message appears once; otherwise check the database.',
 })
 
 export const statisticsNotUpdated = defineLogMessage({
@@ -199,7 +199,7 @@ export const auditWriteFailed = defineLogMessage({
   text: 'could not write to the audit log; records of failed requests or of logins are lost',
   cause:
     'The database did not answer. Records of changes are never lost: a change succeeds only if its record is written.',
-  action: 'Check the database if it happens repeatedly.',
+  action: 'Check the database if this message repeats.',
 })
 
 export const diskSpaceUnknown = defineLogMessage({
@@ -211,7 +211,8 @@ export const diskSpaceUnknown = defineLogMessage({
 
 export const keyReloadFailed = defineLogMessage({
   level: 'error',
-  text: 'could not load the keys for secrets during a rotation; the rotation tells this node to load them again in a second',
+  text: 'could not load the keys for secrets during a rotation; this node loads them again in a second',
   cause: 'The database did not answer, or the master key of this node opens neither the old nor the new keys.',
-  action: 'Check the database, and that this node has the same WAYPOST_MASTER_KEY or keys/master.key as the others.',
+  action:
+    'Check the database, and that this node has the same WAYPOST_MASTER_KEY or keys/master.key as the other nodes.',
 })

@@ -139,7 +139,7 @@ test('a version is created, its file is uploaded with its checksum, and its roll
   assert.equal((await read()).fileSize, undefined)
   await page.unroute('**/software/2.0.0/file*')
   await page.getByRole('button', { name: 'Upload again' }).click()
-  await page.getByText('its checksum matches that of your file').waitFor()
+  await page.getByText('its checksum matches the checksum of your file').waitFor()
   assert.equal((await read()).fileChecksum, createHash('sha256').update(content).digest('hex'))
 
   await page.getByRole('button', { name: 'Start', exact: true }).click()

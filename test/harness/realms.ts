@@ -38,7 +38,7 @@ export interface IdentityPlatform extends TestPlatform {
   addUser(tenantId: string, username: string): Promise<{ id: string; username: string }>
 }
 
-/** Starts the identity service on the port of its base URL. If the test sets `WAYPOST_BASE_URL`, it listens on any free port. */
+/** Starts the identity service on the port of its base URL. If the test sets `WAYPOST_BASE_URL`, the service listens on any free port. */
 export async function openIdentity(
   options: { environment?: Record<string, string>; connection?: ConnectionOptions; now?: Clock; port?: number } = {},
 ): Promise<IdentityPlatform> {

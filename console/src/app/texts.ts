@@ -8,7 +8,7 @@ export const texts = {
   signingOut: 'Signing out…',
   signOutFailed: 'You are not signed out yet',
   signOutFailedText:
-    'The platform could not end your session. Until it is ended, anybody who uses this browser can continue it.',
+    'The platform could not end your session. Until the session is ended, anybody who uses this browser can continue it.',
   keepSession: 'Stay signed in',
   signedOut: 'You are signed out',
   signedOutText: 'All tabs of this tenant are signed out too.',
@@ -17,7 +17,7 @@ export const texts = {
   discard: 'Discard what was typed',
   leaveTitle: 'Leave without saving?',
   discardTitle: 'Discard what you typed?',
-  discardText: 'It is not saved. The page behind the dialog stays as it is.',
+  discardText: 'Your input in this dialog is not saved. The page behind the dialog stays as it is.',
   discardDialog: 'Discard',
   leaveText: 'What you typed on this page is not saved and will be lost.',
   leave: 'Leave the page',

@@ -7,14 +7,15 @@ export const sessionCheckFailed = defineLogMessage({
   level: 'error',
   text: 'could not compare open MQTT sessions with the database; retrying',
   cause: databaseUnavailable,
-  action: 'Check the database if it happens repeatedly. Until it succeeds, a client may be connected to two nodes.',
+  action:
+    'Check the database if this message repeats. Until a comparison succeeds, a client may be connected to two nodes.',
 })
 
 export const queueRecheckFailed = defineLogMessage({
   level: 'error',
   text: 'could not check the permissions of queued messages; retrying',
   cause: databaseUnavailable,
-  action: 'Check the database if it happens repeatedly. The messages are checked again until it succeeds.',
+  action: 'Check the database if this message repeats. The messages are checked again until a check succeeds.',
 })
 
 export const sessionRefreshFailed = defineLogMessage({
@@ -42,14 +43,14 @@ export const packetFailed = defineLogMessage({
   level: 'error',
   text: 'could not handle an MQTT packet; closing the connection',
   cause: 'The platform has a bug.',
-  action: 'Report it with the error. Other connections are not affected.',
+  action: 'Report this problem with the error. Other connections are not affected.',
 })
 
 export const disconnectNotReported = defineLogMessage({
   level: 'error',
   text: 'could not handle the end of an MQTT connection; endpoints may be shown as connected',
   cause: 'The platform has a bug.',
-  action: 'Report it with the error.',
+  action: 'Report this problem with the error.',
 })
 
 export const connectFailed = defineLogMessage({
@@ -84,5 +85,5 @@ export const subscriptionsUnreadable = defineLogMessage({
   level: 'error',
   text: 'could not decrypt the subscriptions of a session; the session is treated as new',
   cause: 'The session was stored with another data key, for example before a restore.',
-  action: 'Nothing: the client subscribes again. Check the data key if it happens for many sessions.',
+  action: 'Nothing: the client subscribes again. Check the data key if this message appears for many sessions.',
 })

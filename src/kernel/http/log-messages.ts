@@ -32,5 +32,5 @@ export const unreadResponsesEnded = defineLogMessage({
   cause:
     'Clients request large responses and read them slowly, or do not read them. The responses of all clients together may have `bytesMax` bytes in memory.',
   action:
-    'Find the clients by their addresses if it happens repeatedly, and read large lists in smaller pages. Clients that read fast are not affected.',
+    'Find the clients by their addresses if this message repeats, and read large lists in smaller pages. Clients that read fast are not affected.',
 })

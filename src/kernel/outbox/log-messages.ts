@@ -5,7 +5,7 @@ export const deliveryFailed = defineLogMessage({
   level: 'error',
   text: 'could not deliver events; retrying within 5 s',
   cause: 'A worker of the outbox could not read or update waiting events, most likely because of the database.',
-  action: 'Check the database if it happens repeatedly. No event is lost.',
+  action: 'Check the database if this message repeats. No event is lost.',
 })
 
 export const eventHandlerFailed = defineLogMessage({
@@ -21,5 +21,5 @@ export const batchFailed = defineLogMessage({
   text: 'an event handler failed within a batch; delivering the events of its key one by one',
   cause:
     'A service threw an error while it handled an event in a batch of events with the same key, so the batch was rolled back.',
-  action: 'Look at the error. If the event fails again on its own, another message follows.',
+  action: 'Look at the error. If the event fails again when it is delivered alone, another message follows.',
 })

@@ -5,14 +5,14 @@ export const signalHandlerFailed = defineLogMessage({
   level: 'error',
   text: 'a signal handler failed; the signal is not delivered to it again',
   cause: 'A service threw an error while it handled a signal; `topic` is the name of the signal.',
-  action: 'Report it with the error. A restart of the node resets what the handler keeps in memory.',
+  action: 'Report this problem with the error. A restart of the node resets what the handler keeps in memory.',
 })
 
 export const resetListenerFailed = defineLogMessage({
   level: 'error',
   text: 'a listener for lost signals failed; its cache may be outdated',
   cause: 'A service threw an error while it reset its caches after signals may have been lost.',
-  action: 'Restart the node, and report it with the error.',
+  action: 'Restart the node, and report this problem with the error.',
 })
 
 export const signingKeyReadFailed = defineLogMessage({
@@ -33,7 +33,7 @@ export const sendingFailed = defineLogMessage({
   level: 'warn',
   text: 'could not send signals; stored signals are sent again, signals that are not stored are lost',
   cause: 'The database rejected the statement that sends a batch. `lost` counts messages that were not stored.',
-  action: 'Check the database if it happens repeatedly. Caches reset themselves when the connection was lost.',
+  action: 'Check the database if this message repeats. Caches reset themselves when the connection was lost.',
 })
 
 export const sweepFailed = defineLogMessage({
@@ -47,7 +47,7 @@ export const checksFailed = defineLogMessage({
   level: 'warn',
   text: 'could not check the database for changes whose signals were lost; retrying within a second',
   cause:
-    'The database did not answer the query that all nodes repeat. Until it does, this node may run older versions of rules.',
+    'The database did not answer the query that all nodes repeat. Until the database answers, this node may run older versions of rules.',
   action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
 })
 
@@ -62,5 +62,6 @@ export const joinUnanswered = defineLogMessage({
   level: 'warn',
   text: 'other nodes did not answer the start of this node; they notice it with their next heartbeat',
   cause: 'The listed nodes are overloaded, have just stopped, or cannot reach the database.',
-  action: 'Nothing if it happens once. If a listed node stays silent, check its log and its database connection.',
+  action:
+    'Nothing if this message appears once. If a listed node stays silent, check its log and its database connection.',
 })

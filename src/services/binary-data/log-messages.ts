@@ -12,21 +12,21 @@ export const removingContentFailed = defineLogMessage({
   level: 'warn',
   text: 'could not remove an orphaned content from the blob store; retrying in 5 min',
   cause: 'The blob store returned an error for this content.',
-  action: 'Check the blob store if it happens repeatedly. Until it succeeds, the content takes space.',
+  action: 'Check the blob store if this message repeats. Until a removal succeeds, the content takes space.',
 })
 
 export const removingOrphansFailed = defineLogMessage({
   level: 'warn',
   text: 'could not remove orphaned contents; the next sweep retries',
   cause: 'The database did not return or update the list of orphaned contents.',
-  action: 'Check the database if it happens repeatedly. Until it succeeds, the contents take space.',
+  action: 'Check the database if this message repeats. Until a sweep succeeds, the contents take space.',
 })
 
 export const foreignBlobStore = defineLogMessage({
   level: 'error',
   text: 'the blob store belongs to another database; orphaned contents are not removed',
-  cause: 'The mark in the blob store differs from the one in the database.',
-  action: 'Configure the blob store that belongs to this database, or a store of its own.',
+  cause: 'The mark in the blob store differs from the mark in the database.',
+  action: 'Configure the blob store that belongs to this database, or a store that no other installation uses.',
 })
 
 export const orphansFound = defineLogMessage({
@@ -47,5 +47,5 @@ export const discardingUploadFailed = defineLogMessage({
   level: 'warn',
   text: 'could not discard an interrupted upload; the sweep removes it',
   cause: 'The database did not answer after an upload failed.',
-  action: 'Nothing: the content is removed about an hour later. Check the database if it happens repeatedly.',
+  action: 'Nothing: the content is removed about an hour later. Check the database if this message repeats.',
 })

@@ -6,12 +6,12 @@ export const pushingFailed = defineLogMessage({
   text: 'could not read configurations to push; retrying up to five times',
   cause: 'The database was unavailable or refused the query; `err` says which.',
   action:
-    'Check the database if it happens repeatedly. Endpoints that get no push get their configuration when they connect again or ask for it.',
+    'Check the database if this message repeats. Endpoints that get no push get their configuration when they connect again or ask for it.',
 })
 
 export const handoverNotRecorded = defineLogMessage({
   level: 'warn',
   text: 'could not record that a configuration was handed over; its status stays PENDING until the device reports',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Nothing, unless it happens repeatedly: then check the database. The device has the configuration.',
+  action: 'Nothing, unless this message repeats: then check the database. The device has the configuration.',
 })

@@ -5,5 +5,6 @@ export const lastUsesNotWritten = defineLogMessage({
   level: 'warn',
   text: 'could not write the last uses of credentials; they are dropped, and later uses are written',
   cause: 'The database rejected the statement or was not reachable. Clients were authenticated.',
-  action: 'Nothing, unless it repeats: then check the database. Only `lastUseDate` of credentials is affected.',
+  action:
+    'Nothing, unless this message repeats: then check the database. Only `lastUseDate` of credentials is affected.',
 })

@@ -10,7 +10,7 @@ export const pipelineThreadFailed = defineLogMessage({
   level: 'warn',
   text: 'a thread that runs pipelines failed; another thread continues its documents',
   cause: 'A defect of the platform, or a machine without memory.',
-  action: 'Report it, with the error in the line. Documents that could not be processed have `ingestError`.',
+  action: 'Report this problem with the error in the line. Documents that could not be processed have `ingestError`.',
 })
 export const engineFailed = defineLogMessage({
   level: 'warn',
@@ -32,7 +32,7 @@ export const engineRefused = defineLogMessage({
 })
 export const queueIsFull = defineLogMessage({
   level: 'error',
-  text: 'too many documents wait for the search engine; further ones are in PostgreSQL only and are not sent',
+  text: 'too many documents wait for the search engine; further documents are in PostgreSQL only and are not sent',
   cause: 'The search engine was unreachable for long, and WAYPOST_SEARCH_QUEUE_DOCUMENTS is reached.',
   action: 'Check the search engine, or raise the limit. Samples are stored and acknowledged as usual.',
 })

@@ -5,47 +5,47 @@ export const sandboxFailed = defineLogMessage({
   level: 'error',
   text: 'the sandbox of payload formatters failed; the formatter was run again or its uplink dropped',
   cause: 'A thread of the sandbox ended, or an internal call failed; `err` says which.',
-  action: 'Report it with `err`. The connector continues with new threads.',
+  action: 'Report this problem with `err`. The connector continues with new threads.',
 })
 
 export const uplinkNotStored = defineLogMessage({
   level: 'warn',
   text: 'could not store a LoRaWAN uplink; retrying in 1 s, and the network keeps it until then',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly.',
+  action: 'Check the database if this message repeats.',
 })
 
 export const statisticsNotWritten = defineLogMessage({
   level: 'warn',
   text: 'could not write the statistics of LoRaWAN devices; retrying in 1 s',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly. Uplinks are not affected.',
+  action: 'Check the database if this message repeats. Uplinks are not affected.',
 })
 
 export const sessionsNotClaimed = defineLogMessage({
   level: 'warn',
   text: 'could not read LoRaWAN sessions; retrying in 2 s',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly. Open sessions continue.',
+  action: 'Check the database if this message repeats. Open sessions continue.',
 })
 
 export const sessionStateNotWritten = defineLogMessage({
   level: 'warn',
   text: 'could not write the state of a LoRaWAN session; lists show an older state',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly.',
+  action: 'Check the database if this message repeats.',
 })
 
 export const sessionNotReset = defineLogMessage({
   level: 'warn',
   text: 'could not record that a LoRaWAN session was reset; the session is opened again after a pause',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly. The network keeps uplinks meanwhile.',
+  action: 'Check the database if this message repeats. The network keeps uplinks meanwhile.',
 })
 
 export const downlinkFailed = defineLogMessage({
   level: 'warn',
   text: 'could not hand commands over to a LoRaWAN device; they are read again after a second and with the next connection',
   cause: 'The database was unavailable, or the session ended meanwhile; `err` says which.',
-  action: 'Nothing, unless it happens repeatedly: then check the database.',
+  action: 'Nothing, unless this message repeats: then check the database.',
 })

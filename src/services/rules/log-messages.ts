@@ -17,7 +17,7 @@ export const deliveryFailed = defineLogMessage({
   level: 'error',
   text: 'could not handle a webhook or e-mail; it stays stored, and is sent after the next start or by another node',
   cause: 'The database did not answer, or a stored request could not be opened with the data key.',
-  action: 'Check the database. If this repeats, report it with the error.',
+  action: 'Check the database. If this message repeats, report this problem with the error.',
 })
 export const waitingEventsFailed = defineLogMessage({
   level: 'error',

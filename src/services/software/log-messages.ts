@@ -6,7 +6,7 @@ export const pushingTargetsFailed = defineLogMessage({
   text: 'could not offer software to connected endpoints; retrying in 1 s',
   cause: 'The database did not answer.',
   action:
-    'Nothing: it is retried, and endpoints that ask or reconnect get their version. Check the database if it happens repeatedly.',
+    'Nothing: it is retried, and endpoints that ask or reconnect get their version. Check the database if this message repeats.',
 })
 
 export const readingDatesFailed = defineLogMessage({
@@ -14,12 +14,12 @@ export const readingDatesFailed = defineLogMessage({
   text: 'could not read the next rollout date; retrying in 1 s',
   cause: 'The database did not answer.',
   action:
-    'Check the database if it happens repeatedly. Until it succeeds, connected endpoints wait for versions that become due.',
+    'Check the database if this message repeats. Until the search succeeds, connected endpoints wait for versions that become due.',
 })
 
 export const rolloutHalted = defineLogMessage({
   level: 'warn',
-  text: 'the failure threshold of a software version was reached; it is not offered any more',
+  text: 'the failure threshold of a software version was reached; the version is not offered any more',
   cause: 'Too many endpoints reported that they could not apply the version.',
   action: 'Look at the attempts of the endpoints, then resume the rollout or replace the version.',
 })

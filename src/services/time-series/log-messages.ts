@@ -5,21 +5,21 @@ export const interestUnacknowledged = defineLogMessage({
   text: 'could not announce live streams to a node; points that are stored on that node may be missing in live streams of this node',
   cause: 'The node is overloaded, starting, stopping or cut off from the database; or it died a moment ago.',
   action:
-    'Nothing if it happens once: the streams get a gap event. If it repeats, look at the log and load of that node.',
+    'Nothing if this message appears once: the streams get a gap event. If this message repeats, look at the log and load of that node.',
 })
 
 export const interestsUnread = defineLogMessage({
   level: 'warn',
   text: 'could not read the live streams of a node; points are forwarded to it after its next announcement',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
-  action: 'Nothing if it happens once. If it repeats, look at the log and load of that node.',
+  action: 'Nothing if this message appears once. If this message repeats, look at the log and load of that node.',
 })
 
 export const recheckFailed = defineLogMessage({
   level: 'warn',
   text: 'could not check the permissions of a live stream; retrying in 1 s',
   cause: 'The database did not answer; the stream continues with the permissions of the last check.',
-  action: 'If it repeats, check the database and its connections.',
+  action: 'If this message repeats, check the database and its connections.',
 })
 
 export const connectivityNotStored = defineLogMessage({
@@ -34,7 +34,7 @@ export const latestValuesUnsaved = defineLogMessage({
   level: 'warn',
   text: 'could not save latest values; retrying',
   cause: 'The database did not answer. The values stay in memory, and the samples themselves are stored.',
-  action: 'If it repeats, check the database and its connections.',
+  action: 'If this message repeats, check the database and its connections.',
 })
 
 export const latestValuesUnsavedAtStop = defineLogMessage({
@@ -62,5 +62,5 @@ export const placeSeriesUnread = defineLogMessage({
   level: 'warn',
   text: 'could not read which series has the places of endpoints; the place in a sample is not shown on the map until the next sample',
   cause: 'The database did not answer.',
-  action: 'Nothing if it happens once. If it repeats, check the database and its connections.',
+  action: 'Nothing if this message appears once. If this message repeats, check the database and its connections.',
 })

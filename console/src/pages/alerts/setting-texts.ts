@@ -1,7 +1,7 @@
 /** Texts of alert settings. */
 export const settingTexts = {
   title: 'Alert settings',
-  lead: 'A setting watches the samples of endpoints with a script, opens an alert when its condition is met, and resolves it.',
+  lead: 'A setting watches the samples of endpoints with a script. It opens an alert when the condition of the script is met, and resolves the alert.',
   create: 'New alert setting',
   search: 'Search the name',
   columns: {
@@ -23,7 +23,7 @@ export const settingTexts = {
   objectName: (name: string) => `alert setting ${name}`,
   also: { open: 'open alerts of this type, which stay open' },
   deleted: 'Alert setting deleted',
-  changedMeanwhile: 'Somebody else has changed the alert setting meanwhile. Look at it, then try again.',
+  changedMeanwhile: 'Somebody else has changed the alert setting meanwhile. Look at the setting, then try again.',
   about: 'About',
   condition: 'Condition',
   activation: 'An alert opens when this returns anything but false, null and undefined',
@@ -53,7 +53,7 @@ export const settingTexts = {
   alertTypeNote:
     '1 to 100 letters, digits, _ . and -, such as HIGH_TEMPERATURE. An endpoint has one open alert of a type.',
   severityLevel: 'Severity',
-  target: 'Endpoints that it watches',
+  target: 'Endpoints that the setting watches',
   targets: { appName: 'All of an application', appVersionName: 'All of a version', endpointIds: 'Single endpoints' },
   appName: 'Application',
   appVersionName: 'Version',
@@ -63,7 +63,7 @@ export const settingTexts = {
   activationNote: 'It runs for each message with samples.',
   activationStart:
     'const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples\nreturn sample.temperature > 30\n',
-  resolutionExpression: 'Script that resolves it',
+  resolutionExpression: 'Script that resolves the alert',
   resolutionNote: 'Empty: the alert is resolved when the first script returns false.',
   message: 'Message',
   messageNote: 'The reason of the alert, for people.',

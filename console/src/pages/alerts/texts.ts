@@ -1,6 +1,6 @@
 export const texts = {
   title: 'Alerts',
-  lead: 'Alerts that rules and alert settings activated. Acknowledge one to show that somebody takes care of it.',
+  lead: 'Alerts that rules and alert settings activated. Acknowledge an alert to show that somebody takes care of it.',
   tabs: { label: 'Parts of this page', alerts: 'Alerts', settings: 'Settings' },
   columns: {
     severity: 'Severity',

@@ -29,14 +29,14 @@ export const texts = {
   revoked: 'API key revoked',
   // edit
   name: 'Name',
-  nameNote: 'Say which program uses it and where.',
+  nameNote: 'Say which program uses the key and where.',
   expiry: 'Expires',
   expiries: { never: 'Never', '30': 'After 30 days', '90': 'After 90 days', '365': 'After one year' } as Record<
     string,
     string
   >,
   limit: 'Limit the key to some scopes',
-  limitNote: 'Otherwise the key has all your permissions, including those that you get later.',
+  limitNote: 'Otherwise the key has all your permissions, including permissions that you get later.',
   scopes: 'Scopes',
   submit: 'Create',
   cancel: 'Cancel',

@@ -2,7 +2,7 @@ import { count } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Applications',
-  lead: 'An application groups endpoints of one kind. Its versions carry configuration, and each endpoint belongs to one.',
+  lead: 'An application groups endpoints of one kind. Its versions carry configuration, and each endpoint belongs to a version.',
   create: 'New application',
   search: 'Search name or description',
   columns: { name: 'Name', displayName: 'Display name', versions: 'Versions', updated: 'Changed' },
@@ -25,7 +25,7 @@ export const texts = {
   versionNote: (application: string, suffix: string) =>
     `Lower-case letters and digits. The version is called ${application}-${suffix || '…'}.`,
   versionDisplayName: 'Display name',
-  versionsEmpty: 'No versions yet. An endpoint needs one.',
+  versionsEmpty: 'No versions yet. An endpoint needs a version.',
   versionMade: 'Version created',
   versionDeleted: 'Version deleted',
   versionObjectName: (name: string) => `version ${name}`,

@@ -8,7 +8,7 @@ export const texts = {
   columns: { name: 'Asset', type: 'Type', definition: 'Definition', updated: 'Changed' },
   typeColumns: { name: 'Name', type: 'Type', description: 'Description', updated: 'Changed' },
   emptyTitle: 'No assets yet',
-  emptyText: 'Create a type first, which says which fields its assets have. Then create assets of it.',
+  emptyText: 'Create a type first, which says which fields its assets have. Then create assets of this type.',
   typesEmptyTitle: 'No asset types yet',
   typesEmptyText: 'A type has a JSON schema that the definition of each of its assets conforms to.',
   noMatchTitle: 'Nothing matches',
@@ -42,7 +42,7 @@ export const texts = {
   newLead: 'The type of an asset decides which fields it has.',
   submit: 'Create',
   created: 'Asset created',
-  noTypes: 'There is no asset type yet. Create one first.',
+  noTypes: 'There is no asset type yet. Create a type first.',
   // types
   createType: 'New type',
   typeTitle: 'Asset type',

@@ -40,7 +40,7 @@ export const texts = {
     string
   >,
   emptyTitle: 'Nothing recorded',
-  emptyText: 'No change meets these conditions. Choose a longer period, or clear them.',
+  emptyText: 'No change meets these conditions. Choose a longer period, or clear the conditions.',
   details: 'Record',
   close: 'Close',
   onlyActor: 'Only this caller',

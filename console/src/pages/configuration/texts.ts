@@ -8,9 +8,9 @@ export const texts = {
   name: 'Configuration',
   tabs: { label: 'Parts of this page', defaults: 'Default', apply: 'Apply to some', statuses: 'Statuses' },
   noApplicationTitle: 'No applications yet',
-  noApplicationText: 'Configurations belong to a version of an application. Create one first.',
+  noApplicationText: 'Configurations belong to a version of an application. Create an application first.',
   noVersionTitle: 'No versions yet',
-  noVersionText: 'This application has no version. Create one on its page.',
+  noVersionText: 'This application has no version. Create a version on the page of the application.',
   toApplications: 'Applications',
   // defaults
   loading: 'Loading the configuration',
@@ -31,7 +31,7 @@ export const texts = {
   open: 'Open',
   // apply
   applyLead:
-    'One configuration for some endpoints of the version. It replaces the default for these endpoints. All of them get it, or none if something is wrong.',
+    'One configuration for some endpoints of the version. It replaces the default for these endpoints. Either all endpoints get it or, if something is wrong, no endpoint gets it.',
   applyTo: 'Who gets it',
   applyTargets: { endpoints: 'Endpoints', filter: 'A filter' },
   chooseEndpoints: 'Choose endpoints…',
@@ -44,7 +44,7 @@ export const texts = {
   applyTitle: 'Send this configuration?',
   applyEndpoints: (number: number) =>
     number === 1
-      ? 'One endpoint gets it, at once if it is connected.'
+      ? 'One endpoint gets the configuration, at once if the endpoint is connected.'
       : `${count(number)} endpoints get it, at once if they are connected.`,
   applyFilter:
     'Every endpoint that matches the filter at this moment gets it, at once if it is connected. Endpoints that match later do not.',

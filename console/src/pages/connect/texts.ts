@@ -19,7 +19,8 @@ export const texts = {
   idNote: 'Letters, digits and . _ ~ -; unique on the platform. It stands for one device.',
   idDefault: (part: string) => `device-${part}`,
   create: 'Create and continue',
-  mayNotCreate: 'There is no application version yet, and you may not create one. Ask an administrator of the tenant.',
+  mayNotCreate:
+    'There is no application version yet, and you may not create a version. Ask an administrator of the tenant.',
   madeApplication: (name: string) => `The application ${name} was created, but creating its version failed.`,
   madeVersion: (name: string) => `The version ${name} was created, but registering the device failed.`,
   // the lines
@@ -47,9 +48,9 @@ export const texts = {
   sendNow: 'Send',
   copyLines: 'Copy',
   token:
-    'The token in these lines identifies the device and is shown only now. You can create others on the tab Access of the endpoint.',
+    'The token in these lines identifies the device and is shown only now. You can create further tokens on the tab Access of the endpoint.',
   noToken:
-    'The token of this device was shown when it was created, and the platform keeps it only as a hash. Create another one to fill in the lines; the old one stays valid.',
+    'The token of this device was shown when it was created, and the platform keeps it only as a hash. Create another token to fill in the lines; the old token stays valid.',
   createToken: 'Create a token',
   elsewhere: 'For devices elsewhere',
   loopback: (host: string) =>
@@ -60,7 +61,7 @@ export const texts = {
   loginMade: (username: string) =>
     `The lines contain the user name ${username} and its password, which is shown only now.`,
   needsCertificate:
-    'The tenant requires a client certificate over MQTT. Create one under Credentials, or send over HTTP.',
+    'The tenant requires a client certificate over MQTT. Create a certificate under Credentials, or send over HTTP.',
   toCredentials: 'Go to the credentials',
   httpOff: 'The tenant does not accept devices over HTTP.',
   mayNotUpdate: 'You may not create tokens of this device. Ask an administrator of the tenant.',
@@ -71,7 +72,7 @@ export const texts = {
   interrupted: 'The live connection was lost. Until the page has reconnected, it asks for messages every few seconds.',
   ended: (reason: string) => `The platform ended the live connection: ${reason}`,
   refusedOwn: 'A message of this device was refused.',
-  refusedOther: 'A message or connection was refused. It names no known device, so it may be this one.',
+  refusedOther: 'A message or connection was refused. It names no known device, so it may be from this device.',
   rejected: (status: number) => `The platform rejected a message of this device with status ${status}.`,
   noReason: 'It did not say why.',
   times: (number: number) => `${count(number)} times`,

@@ -21,7 +21,7 @@ export const texts = {
   never: 'Never',
   expiringNote: (number: number) =>
     number === 1
-      ? 'One certificate expires within 30 days. Create a new one for its device before that.'
+      ? 'One certificate expires within 30 days. Create a new certificate for its device before that.'
       : `${number} certificates expire within 30 days. Create new ones for their devices before that.`,
   showThem: 'Show them',
   empty: {
@@ -46,7 +46,7 @@ export const texts = {
   asks: {
     Suspended: {
       title: (name: string) => `Suspend ${name}?`,
-      text: 'Connections that use it are closed, and new ones are refused until you resume it.',
+      text: 'Connections that use it are closed, and new connections are refused until you resume it.',
       done: 'Credentials suspended',
     },
     Active: {
@@ -71,9 +71,9 @@ export const texts = {
   done: 'I have saved it',
   // edit
   username: 'User name',
-  usernameNote: 'Printable ASCII characters without : and @. Leave it empty to generate one.',
+  usernameNote: 'Printable ASCII characters without : and @. Leave it empty to generate a user name.',
   password: 'Password',
-  passwordNote: '1 to 72 printable ASCII characters. Leave it empty to generate a strong one.',
+  passwordNote: '1 to 72 printable ASCII characters. Leave it empty to generate a strong password.',
   commonName: 'Common name',
   commonNameNote: 'The name of the device in the certificate. Leave it empty for a random id.',
   lifetime: 'Valid for',

@@ -67,7 +67,7 @@ export const editTexts = {
   valueNameNote: 'Name of the value within the series; most have only “value”.',
   label: 'Label',
   colour: 'Colour',
-  nextColour: 'Next free one',
+  nextColour: 'Next free colour',
   removeSeries: (name: string) => `Remove the series ${name}`,
   endpoint: 'Endpoint',
   application: 'Application',

@@ -71,7 +71,8 @@ export const texts = {
   chooseEndpoint: 'Choose an endpoint',
   allApplications: 'All applications',
   allEndpoints: 'All endpoints',
-  versionsNote: 'Every change makes a version; the last 50 are kept. Restoring one adds a version, so nothing is lost.',
+  versionsNote:
+    'Every change makes a version; the last 50 are kept. Restoring a version adds a version, so nothing is lost.',
   versionColumns: { version: 'Version', name: 'Name', by: 'By', at: 'When', actions: 'Actions' },
   current: 'Current',
   compare: (version: number) => `Changes of version ${count(version)}`,

@@ -72,7 +72,7 @@ export const texts = {
 export const documentTexts = {
   application: 'Application',
   noApplicationTitle: 'No application yet',
-  noApplicationText: 'Documents are kept for an application. Create one first.',
+  noApplicationText: 'Documents are kept for an application. Create an application first.',
   createApplication: 'Applications',
   settings: 'Documents of this application',
   off: 'Samples of this application are not kept as documents. Keep them to search and aggregate whole samples.',

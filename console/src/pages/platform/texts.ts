@@ -3,7 +3,7 @@ import { count } from '../../parts/texts.ts'
 export const texts = {
   // nodes
   nodesTitle: 'Nodes',
-  nodesLead: 'The processes of the platform. Each serves everything; several share one database.',
+  nodesLead: 'The processes of the platform. Each process serves everything; several processes share one database.',
   version: 'Version',
   nodes: 'Nodes',
   versions: (versions: readonly string[]) => versions.join(', '),

@@ -78,7 +78,7 @@ export const texts = {
   scope: 'Scope',
   scopeNote: 'What somebody would do.',
   whoResourceNote:
-    'tenant-system is the whole tenant. Or a resource after those that contain it: application-a,endpoint-1.',
+    'tenant-system is the whole tenant. Or a resource after the resources that contain it: application-a,endpoint-1.',
   ask: 'Show',
   holderColumns: { who: 'Who', kind: 'Kind', why: 'Why' },
   holders: (total: number) => (total === 1 ? '1 holder' : `${count(total)} holders`),

@@ -31,7 +31,7 @@ export const kindTexts = {
   unlink: (name: string) => `Unlink ${name}`,
   edit: (name: string) => `Edit ${name}`,
   editTitle: { trigger: 'Edit the trigger', action: 'Edit the action' },
-  editNote: 'The change applies to all rules that use it.',
+  editNote: 'The change applies to all rules that use this trigger or action.',
   changed: 'Saved',
   save: 'Save',
   unlinked: 'Unlinked. Other rules can still use it.',
@@ -40,12 +40,12 @@ export const kindTexts = {
   source: 'Source',
   sources: { new: 'New', existing: 'Existing' },
   existing: 'Existing triggers or actions',
-  noneExist: 'There are none of this kind yet.',
+  noneExist: 'Nothing of this kind exists yet.',
   name: 'Name',
   fields: 'Fields',
   fieldsNote: {
     trigger:
-      'JSON. appName, appVersionName or endpointIds says whose events start the rule. The guide lists all fields.',
+      'JSON. appName, appVersionName or endpointIds names the endpoints whose events start the rule. The guide lists all fields.',
     action: 'JSON. Fields that end in “Expression” take a constant or a script with a return.',
   },
   when: 'It runs',

@@ -9,7 +9,7 @@ export const libraryTexts = {
     'Keep parts of scripts here that you use again. You copy them into scripts; scripts cannot load them.',
   loading: 'Loading the snippet',
   code: 'Text',
-  codeNote: 'It is not checked, because it may be a part of a script.',
+  codeNote: 'The code is not checked, because it may be a part of a script.',
   about: 'About',
   facts: { id: 'Id', description: 'Description', created: 'Created', updated: 'Changed' },
   edit: 'Edit',
@@ -23,7 +23,7 @@ export const libraryTexts = {
   snippetSaved: 'Snippet saved',
   snippetDeleted: 'Snippet deleted',
   snippetObjectName: (name: string) => `snippet ${name}`,
-  changedMeanwhile: 'Somebody else has changed it meanwhile. Look at it, then try again.',
+  changedMeanwhile: 'Somebody else has changed this object meanwhile. Look at the change, then try again.',
   // secrets
   secrets: 'Secrets',
   newSecret: 'New secret',

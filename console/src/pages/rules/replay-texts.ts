@@ -33,6 +33,6 @@ export const replayTexts = {
   columns: { at: 'Time', endpoint: 'Endpoint', before: 'Then', now: 'Now' },
   notRun: 'did not run',
   earlier: 'Replays of the last 7 days',
-  earlierNone: 'No replay yet. Start one to see what a changed script would have done.',
+  earlierNone: 'No replay yet. Start a replay to see what a changed script would have done.',
   earlierColumns: { created: 'Started', state: 'State', events: 'Messages', differences: 'Differences' },
 }

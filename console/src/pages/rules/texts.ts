@@ -87,7 +87,7 @@ export const texts = {
   name: 'Name',
   description: 'Description',
   expressionNote:
-    'The body of a JavaScript function with the parameter ctx. Return false for the negative actions, null for none, anything else for the positive ones.',
+    'The body of a JavaScript function with the parameter ctx. Return false for the negative actions, null for no action, and any other value for the positive actions.',
   expressionStart:
     'const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples\nreturn sample.temperature > 30\n',
   state: 'Started by its triggers',
@@ -102,7 +102,7 @@ export const texts = {
   tryKind: 'Event',
   tryKinds: { sample: 'A sample', trace: 'An earlier run' },
   endpoint: 'Endpoint',
-  endpointNote: 'Its id. ctx.endpoint is this endpoint.',
+  endpointNote: 'Id of the endpoint that the script gets as ctx.endpoint.',
   event: 'Kind of event',
   trigger: 'Sample',
   triggerNote: 'What the script sees as ctx.trigger.',

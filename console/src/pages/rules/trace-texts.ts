@@ -35,7 +35,8 @@ export const traceTexts = {
   loading: 'Loading the chain',
   close: 'Close',
   // dead letters
-  lettersLead: 'Events for which a rule could not run, even after several attempts. Retry one when its cause is gone.',
+  lettersLead:
+    'Events for which a rule could not run, even after several attempts. Retry an event when its cause is gone.',
   lettersEmptyTitle: 'No dead letters',
   lettersEmptyText: 'Every event that started a rule was run.',
   letterColumns: { time: 'Time', rule: 'Rule', endpoint: 'Endpoint', reason: 'Why', actions: 'Actions' },

@@ -17,12 +17,12 @@ export const formTexts = {
   metadata: 'Metadata',
   metadataNote: 'Any JSON for people and tools; devices do not get it.',
   fromNote:
-    'Devices that run one of these can be upgraded to this version. Without any, it is a starting point, which is never offered.',
+    'Devices that run one of these versions can be upgraded to this version. Without such versions, this version is a starting point and is never offered.',
   firstVersion: 'This is the first version of the application: a starting point, from which later versions upgrade.',
   strategyNotes: {
     suspended: 'Not offered yet, or no longer.',
     targeted: 'Only to endpoints that match a filter, from a date on if you like.',
-    general: 'To every endpoint that runs a version from which this one upgrades.',
+    general: 'To every endpoint that runs a version from which this version upgrades.',
   },
   skip: 'Wait for the file',
   skipNote: 'The version is offered only once its file is uploaded.',
@@ -46,7 +46,7 @@ export const formTexts = {
   // start
   start: 'Start',
   startTitle: (version: string) => `Start the rollout of ${version}`,
-  startText: 'Connected endpoints get the version at once, the others when they connect or ask.',
+  startText: 'Connected endpoints get the version at once, other endpoints when they connect or request it.',
   startTo: 'Offer it to',
   started: 'Rollout started',
   startNoFilters: 'Choose at least one filter.',
@@ -60,7 +60,7 @@ export const formTexts = {
   drop: 'Upload a file',
   dropHint: 'Drop a file here, or',
   choose: 'Choose a file',
-  replaceHint: 'Another file replaces this one as a whole. Drop it here, or',
+  replaceHint: 'Another file replaces this file as a whole. Drop it here, or',
   reading: (name: string) => `Computing the checksum of ${name}`,
   sending: (name: string) => `Uploading ${name}`,
   sent: (bytes: string, total: string) => `${bytes} of ${total}`,
@@ -68,7 +68,7 @@ export const formTexts = {
   cancelUpload: 'Cancel the upload',
   canceled: 'The upload was canceled. Nothing has changed.',
   retryUpload: 'Upload again',
-  stored: 'The file is stored, and its checksum matches that of your file.',
+  stored: 'The file is stored, and its checksum matches the checksum of your file.',
   download: 'Download',
   downloadTooLarge: 'The file is too large for the browser. Use the command line.',
   // failures

@@ -15,7 +15,7 @@ export const texts = {
     DELETED: 'Deleted',
   },
   emptyTitle: 'No tenants',
-  emptyText: 'Create a tenant for each customer or site that must not see the others.',
+  emptyText: 'Create a tenant for each customer or site that must not see the data of other customers.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No tenant has this text in its name, id or administrator.',
   clear: 'Clear the search',

@@ -2,7 +2,7 @@ export const texts = {
   title: 'VPN',
   lead: 'Devices that people can reach over the VPN, and the people who reach them.',
   create: 'New VPN client',
-  endpoint: 'Only of this endpoint: its id',
+  endpoint: 'Id of an endpoint',
   state: 'State',
   allStates: 'All states',
   states: { active: 'Active', revoked: 'Revoked' },
