@@ -1,6 +1,6 @@
 /**
  * Names of scopes. Some scopes have two spellings (document 3, "Words and roots" and 2.6). The database contains the canonical spelling. A
- * subject that has one spelling has both.
+ * subject that has a scope in one spelling has it in both spellings.
  */
 import { everyScope, platformSystem } from '../kernel/permissions.ts'
 
@@ -27,7 +27,7 @@ export function canonicalScope(scope: string): string {
 /** Returns canonical names, sorted and without duplicates. */
 export const canonicalScopes = (scopes: readonly string[]) => [...new Set(scopes.map(canonicalScope))].sort()
 
-/** Returns both spellings of each scope, because an operation may be declared with either. */
+/** Returns both spellings of each scope, because an operation may be declared with either spelling. */
 export function heldScopes(scopes: readonly string[]): Set<string> {
   const bothSpellings = new Set<string>()
   for (const scope of scopes) {

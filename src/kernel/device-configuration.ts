@@ -29,7 +29,7 @@ export interface DeviceConfigurations {
   outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
 }
 
-/** The configurations of an extension that has none. */
+/** Implementation for an extension without configurations. */
 export const noConfigurations: DeviceConfigurations = {
   current: async () => undefined,
   applied: async () => false,

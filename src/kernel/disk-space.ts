@@ -25,8 +25,8 @@ interface Volume {
 
 const checkEveryMs = 1000
 /**
- * Changes are accepted again when the free space exceeds the minimum by 5 %, or by this many bytes if that is less. Without this margin,
- * changes would be accepted and refused alternately.
+ * Changes are accepted again when the free space exceeds the minimum by 5 %, or by this number of bytes, whichever is less. Without this
+ * margin, changes would be accepted and refused alternately.
  */
 const recoveryBytesMax = 50_000_000
 

@@ -76,7 +76,7 @@ export const revoked = 1 << 30
 
 export interface WorkerData extends MachineOptions {
   shared: Int32Array<SharedArrayBuffer>
-  /** The main thread's folder for compiled code, which other threads do not inherit. Undefined if there is none. */
+  /** The main thread's folder for compiled code, which other threads do not inherit. Undefined if the main thread has no such folder. */
   compileCache: string | undefined
   /** Receives replies to host calls. */
   replies: MessagePort

@@ -1,5 +1,6 @@
 /**
- * Runs two nodes on one database, with devices at the second node. Measures pushes from the first node, and the signals that it receives.
+ * Runs two nodes on one database, with devices at the second node. Measures pushes from the first node, and the signals that the first node
+ * receives.
  */
 import { connect as connectSocket } from 'node:net'
 import { Gateway } from '../../../src/gateway/contract.ts'

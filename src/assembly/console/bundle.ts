@@ -42,7 +42,7 @@ const fromLeftToRight: Plugin = {
     onLoad({ filter: /\/react-aria\/dist\/private\/i18n\/useDefaultLocale\.mjs$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8')
       const contents = source
-        // This function makes the same check without loading the data of languages.
+        // `getCanonicalLocales` checks the name of a language too, but loads no data of languages.
         .replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
         .replace(/\(0, [$\w]+\)\(locale\) \? 'rtl' : 'ltr'/, "'ltr'")
       if (/supportedLocalesOf|rtl/.test(contents)) throw new Error(`${path} is not as this build expects`)

@@ -12,7 +12,7 @@ import { lookupsMax } from './subscriptions.ts'
 
 export type Acknowledged = Promise<PublishCode | undefined> | PublishCode | undefined
 
-/** A message with its connection and the original packet. The response needs both. */
+/** A message with its connection and the original packet, which the response needs. */
 interface Arrived extends Arrival {
   destination: Route
   connection: DeviceConnection

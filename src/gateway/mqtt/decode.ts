@@ -38,7 +38,7 @@ export function readConnect(flags: number, limits: Limits, peer: { version: numb
   if (version > 5 && version < 0x80) peer.version = 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
   peer.version = version
-  // MQTT 3.1 does not define these bits.
+  // MQTT 3.1 does not reserve the flags of the fixed header.
   if (version > 3 && flags !== 0) throw malformed('reserved bits are set')
   const bits = readByte()
   if (version > 3 && bits & 1) throw malformed('a reserved flag is set')

@@ -38,7 +38,10 @@ function dropBearerToken(call: Call): Call {
   return isClientInForm && !isBasic(authorization) ? { ...call, headers: others } : call
 }
 
-/** Removes the secret from the body if the header contains it too. keycloak-connect sends both, and the library rejects two methods. */
+/**
+ * Removes the secret from the body if the header contains it too. keycloak-connect sends the secret in both places, and the library rejects
+ * two methods of authentication.
+ */
 function dropSecondSecret(call: Call): Call {
   const { client_secret: secret, ...form } = call.form
   return secret !== undefined && isBasic(call.headers.authorization) ? { ...call, form } : call

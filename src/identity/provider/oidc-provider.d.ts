@@ -1,4 +1,4 @@
-/** Type declarations for the parts of oidc-provider 9 that we use. The package has none. */
+/** Type declarations for the parts of oidc-provider 9 that we use. The package has no type declarations. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events'
   import type { IncomingMessage, ServerResponse } from 'node:http'

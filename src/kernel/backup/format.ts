@@ -92,7 +92,7 @@ export interface FrameReader {
   next(): Promise<Frame>
   /**
    * Checks that the correct checksum follows, then a tag, and nothing after it. `authenticate` checks the tag, which is returned as `seal`;
-   * older formats have none. `sha256` is the checksum of the whole unencrypted backup.
+   * older formats have no tag. `sha256` is the checksum of the whole unencrypted backup.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Returns the SHA-256 of the bytes read so far. */

@@ -7,7 +7,7 @@ import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
-/** The state of a connection at the last sweep. A sweep checks all connections, every 5 s or less, for idle and hung ones. */
+/** The state of a connection at the last sweep. A sweep checks all connections, every 5 s or less, and closes idle and hung connections. */
 interface LastSweep {
   epoch: number
   answers: number

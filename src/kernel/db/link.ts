@@ -196,8 +196,8 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
 }
 
 /**
- * Returns the error for statements in flight on a lost connection. A code is added if there is none, because errors of `pg` itself have no
- * code.
+ * Returns the error for statements in flight on a lost connection. An error without a code gets a code, because errors of `pg` itself have
+ * no code.
  */
 export const connectionLossError = (error: Error): Error =>
   (error as { code?: unknown }).code === undefined

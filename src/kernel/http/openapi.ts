@@ -149,7 +149,7 @@ const contentOf = (schema: TSchema, direction: Direction, components: Components
   [type]: { schema: components.refer(schema, direction) },
 })
 
-/** Adds an example to a body whose shape declares none. */
+/** Adds an example to a body whose shape declares no example. */
 function withExample(content: ReturnType<typeof contentOf>, components: Components) {
   const entries = Object.entries(content).map(([type, { schema }]) => {
     if (components.resolve(schema).examples !== undefined || schema.format === 'binary') return [type, { schema }]

@@ -1,4 +1,4 @@
-/** Creates examples of parameters and bodies for the API reference, for shapes that declare none. */
+/** Creates examples of parameters and bodies for the API reference, for shapes that declare no example. */
 type Shape = Record<string, unknown> & {
   type?: string | string[]
   properties?: Record<string, Shape>

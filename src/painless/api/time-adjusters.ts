@@ -216,8 +216,8 @@ defineClass('java.time.ZonedDateTime', {
   },
 })
 /**
- * Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time. If there is none, returns the moment
- * itself.
+ * Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time. If there is no such moment, returns
+ * the given moment.
  */
 function earlierOrLater(self: Temporal, seconds: number): Temporal {
   const at = toInstant(self)

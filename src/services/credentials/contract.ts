@@ -28,7 +28,7 @@ export interface Credentials {
   tenantOfCertificate(certificate: X509Certificate): Promise<string | undefined>
   /** Returns the PEM of the platform's certificate authority, which is the root of client certificates. It is created on first use. */
   rootCertificate(): Promise<string>
-  /** Issues a certificate for a TLS listener that has none. The platform's authority signs it. The key is not stored. */
+  /** Issues a certificate for a TLS listener without certificate files. The platform's authority signs it. The key is not stored. */
   issueServerCertificate(server: {
     /** Host names and IP addresses. The first is the common name. */
     hosts: string[]

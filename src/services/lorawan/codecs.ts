@@ -77,7 +77,7 @@ const inspection = `
 
 export function createCodecs(onError: (error: unknown) => void): Codecs {
   let started: Sandbox | undefined
-  // The threads of the sandbox start with the first formatter, because most installations have none.
+  // The threads of the sandbox start with the first formatter, because most installations have no formatter.
   const sandbox = () => {
     started ??= createSandbox({ worlds: { lorawan: world }, onError })
     return started

@@ -66,7 +66,7 @@ export function requireVersionForRegistration(
 const creatorScopes = [read, update, remove, 'time-series:read', 'time-series:update']
 
 /**
- * Returns whether the creator of an endpoint needs a grant on it. Callers that have the scopes on the application or above need none.
+ * Returns whether the creator of an endpoint needs a grant on it. Callers that have the scopes on the application or above need no grant.
  * Otherwise a backend client that registers a million endpoints would have a million grants.
  */
 export const needsGrant = (ctx: Ctx, { tenantId, applicationName }: { tenantId: string; applicationName: string }) =>

@@ -131,8 +131,8 @@ export interface TimeSeries {
   /** Sets the service that stores its own rows with every sample. Only one service can be set. */
   setCompanion(companion: SampleCompanion): void
   /**
-   * Processes samples on behalf of an endpoint's device. They take the same path as a message of the device, and are stored all or none.
-   * The events about them contain `cause`, which rules use to limit chains.
+   * Processes samples on behalf of an endpoint's device. They take the same path as a message of the device, and either all or none of them
+   * are stored. The events about them contain `cause`, which rules use to limit chains.
    */
   receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>
   /**

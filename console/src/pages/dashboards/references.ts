@@ -12,7 +12,7 @@ export type Values = Record<string, string>
 
 /** The period of dashboards whose author chose no period. */
 export const timeDefault = 'PT6H'
-/** Name of the time variable in dashboards that declare none. */
+/** Name of the time variable in dashboards that declare no time variable. */
 export const timeName = ''
 
 /** Returns the value of a reference, or undefined if nothing is chosen. */

@@ -42,7 +42,7 @@ export const tabTexts = {
     APPLIED: 'Applied',
     FAILED: 'Failed',
   },
-  differs: 'The device has applied another configuration than the one that is configured.',
+  differs: 'The configuration that the device has applied differs from the present configuration.',
   same: 'The device has applied what is configured.',
   difference: 'Difference',
   field: 'Field',
@@ -59,7 +59,7 @@ export const tabTexts = {
   // software
   software: 'Software',
   softwareNoneTitle: 'No software reported',
-  softwareNone: 'The device has not reported a software version, and none was offered to it.',
+  softwareNone: 'The device has not reported a software version, and no version was offered to it.',
   current: 'Runs',
   target: 'Target',
   softwareState: 'State',
@@ -91,7 +91,7 @@ export const tabTexts = {
   contains: 'Contains',
   containedBy: 'Is contained by',
   containsNothing: 'This endpoint contains no other endpoints. A gateway would contain its sensors.',
-  containedInNothing: 'No other endpoint contains this one.',
+  containedInNothing: 'No other endpoint contains this endpoint.',
   link: 'Add',
   otherId: 'Id of the other endpoint',
   linked: 'Relation added',
@@ -100,7 +100,7 @@ export const tabTexts = {
   // access
   tokens: 'Tokens',
   tokensNote: 'A token identifies the device; it is part of every topic. It is shown once, when it is created.',
-  tokensNone: 'Without a token the device cannot send. Create one.',
+  tokensNone: 'Without a token the device cannot send. Create a token.',
   createToken: 'Create a token',
   tokenMade: 'Token of the device',
   tokenId: 'Id',
@@ -126,7 +126,7 @@ export const tabTexts = {
   // act as the device
   act: 'Act as this device',
   actLead:
-    'Sends one message over HTTP with a token of the device, as the device would. It appears in the timeline and in the values.',
+    'Sends one message over HTTP with a token of the device, as the device would. The message appears in the timeline and in the values.',
   actToken: 'Token',
   actTokenNote:
     'The platform does not keep tokens in a readable form. Paste the token of the device, or create another token for this test.',

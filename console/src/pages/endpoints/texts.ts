@@ -24,7 +24,7 @@ export const texts = {
   },
   allConnections: 'All',
   incomplete:
-    'There are too many endpoints to count all of them in time. Only those that were registered first are counted.',
+    'There are too many endpoints to count them in time. Only the endpoints that were registered first are counted.',
   byFilter: (id: string) => `Only endpoints that match the filter ${id}.`,
   byMetadata: (where: string) => `Only endpoints with the metadata ${where}.`,
   columns: {
@@ -37,7 +37,7 @@ export const texts = {
   },
   emptyTitle: 'No endpoints yet',
   emptyText:
-    'An endpoint stands for one device. Connect one and watch its first message arrive, or register one and give its token to the device.',
+    'An endpoint stands for one device. Connect a device and watch its first message arrive, or register an endpoint and give its token to the device.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No endpoint meets these conditions.',
   clear: 'Clear the conditions',
@@ -63,7 +63,7 @@ export const texts = {
   created: 'Endpoint registered',
   token: 'Token of the device',
   toEndpoint: 'Open the endpoint',
-  another: 'Register another one',
+  another: 'Register another endpoint',
 }
 
 /** Texts of work over many endpoints. */
@@ -85,7 +85,7 @@ export const bulkTexts = {
   mergeNote: 'A JSON object: keys get these values, null deletes a key, other keys stay.',
   mergeObject: 'Changes are a JSON object: keys with values.',
   versionName: 'Version',
-  versionNote: 'The change fails for endpoints of another application; the others are changed.',
+  versionNote: 'The change fails for endpoints of another application; all other endpoints are changed.',
   configName: 'Name of the configuration',
   config: 'Configuration',
   configNote: 'Connected devices get it at once.',
@@ -101,7 +101,7 @@ export const bulkTexts = {
       `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,
   },
   parameters: 'What the job will do',
-  samples: 'The first of them',
+  samples: 'The first of these endpoints',
   refused: (number: number) =>
     `You may not change ${endpoints(number)} of the selection. They are left out, and the job shows the reason.`,
   more: (number: number) => `and ${count(number)} more`,

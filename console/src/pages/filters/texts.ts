@@ -45,7 +45,7 @@ export const texts = {
   remove: 'Remove this condition',
   json: 'Query as JSON',
   jsonNote:
-    'A MongoDB find filter over application_version and metadata.<key>: $gte, $lt, $in, $regex, $exists, $or and others.',
+    'A MongoDB find filter over application_version and metadata.<key>: $gte, $lt, $in, $regex, $exists, $or and further operators.',
   notObject: 'A query is a JSON object.',
   onlyJson: 'This query has operators that the form does not know. It is edited as JSON.',
   preview: 'Now',

@@ -68,7 +68,7 @@ export const texts = {
   cancelTitle: 'Cancel this job?',
   cancelText: (pending: number | undefined) =>
     pending === undefined
-      ? 'Items that are done stay done; the others stay as they are.'
+      ? 'Items that are done stay done; all other items stay unchanged.'
       : `Items that are done stay done. The others, ${count(pending)} at the moment, stay as they are.`,
   keep: 'Let it run',
   canceled: 'The job is canceled',

@@ -18,7 +18,7 @@ export const texts = {
   empty: {
     applications: {
       title: 'No application integrations yet',
-      text: 'Link an application of the platform with one of the network: its uplinks become samples, and commands become downlinks.',
+      text: 'Link an application of the platform with an application of the network: uplinks become samples, and commands become downlinks.',
     },
     accounts: {
       title: 'No account integrations yet',
@@ -98,7 +98,7 @@ export const texts = {
   },
   identityServer: 'Identity server',
   identityNote:
-    'host, host:port or a URL without a path. The other servers have the same address unless you enter another one.',
+    'host, host:port or a URL without a path. The other servers have the same address unless you enter another address.',
   mqttUrl: 'MQTT server',
   mqttNote: 'Such as mqtts://eu1.cloud.thethings.network:8883. Uplinks and downlinks go through it.',
   apiKey: 'API key of the network',

@@ -46,7 +46,7 @@ export const texts = {
   nothingText: 'Your user has no role and no grant. Ask an administrator of your tenant for a role.',
   firstTitle: 'Connect your first device',
   firstText:
-    'One page makes everything that a device needs, gives you the lines to run, and shows the first message when it arrives. Without a device, the page itself can act as one.',
+    'One page makes everything that a device needs, gives you the lines to run, and shows the first message when it arrives. Without a device, the page itself can act as a device.',
   connect: 'Connect a device',
   firstAction: 'Create an application',
 }

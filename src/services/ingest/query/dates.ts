@@ -122,7 +122,7 @@ interface Options {
   timeZone?: string | undefined
 }
 
-/** Resolves a date or date math. Returns undefined if the text is neither. */
+/** Resolves a date or date math. Returns undefined if the text is neither a date nor date math. */
 export function resolveDate(text: string, { now, up, timeZone }: Options): number | undefined {
   const anchored = text.startsWith('now') ? ['now', text.slice(3)] : text.split('||', 2)
   const [anchor = '', math = ''] = anchored

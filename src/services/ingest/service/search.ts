@@ -32,7 +32,7 @@ export interface SearchOperations {
   searchMany(ctx: Ctx, index: string, searches: NamedSearch[]): Promise<string>
 }
 
-/** A search of one request with several. Without an index, it searches the index of the request. */
+/** One of the searches of a request that contains several searches. Without an index, it searches the index of the request. */
 interface NamedSearch {
   index?: string
   text: string

@@ -152,7 +152,7 @@ function switchOf(name: string, text: string | undefined): boolean | undefined {
   throw invalidField(name, 'expected true or false')
 }
 
-/** Translates the filter. v1 returns TRIAL as RENEWAL, so RENEWAL finds both. */
+/** Translates the filter. v1 returns TRIAL as RENEWAL, so RENEWAL finds tenants with TRIAL too. */
 const subscriptionsOf = (shown: 'PERMANENT' | 'RENEWAL' | undefined): SubscriptionType[] | undefined => {
   if (shown === undefined) return undefined
   return shown === 'RENEWAL' ? ['RENEWAL', 'TRIAL'] : ['PERMANENT']

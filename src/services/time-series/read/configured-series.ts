@@ -13,7 +13,10 @@ export interface SeriesNames {
 }
 
 export interface ConfiguredSeries {
-  /** Returns series by application. The result contains the named applications, or all, whose configuration the caller may read. */
+  /**
+   * Returns series by application. The result contains the named applications (or all applications) whose configuration the caller may
+   * read.
+   */
   list(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
 }
 

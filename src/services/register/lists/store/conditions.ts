@@ -28,8 +28,8 @@ const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 const nestedObject = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
 
 /**
- * Returns the values of which `@>` finds at least one if the value is at the path. There are several, because a number in a path can be a
- * field name or a position.
+ * Returns JSON values for `@>`. If the value is at the path, the document contains at least one of them: a number in a path can be a field
+ * name or a position.
  */
 const containedIn = (path: string[], value: unknown) =>
   path.reduceRight<unknown[]>(

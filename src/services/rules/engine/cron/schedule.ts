@@ -7,7 +7,7 @@ export interface Schedule<T> {
   /** Adds or replaces an item. Without a time, the item stays but never comes due. */
   set(id: string, item: T, time: number | undefined): void
   delete(id: string): void
-  /** Removes the time of the first item that is due, and returns both. The item itself stays. */
+  /** Removes the time of the first item that is due, and returns the item with this time. The item itself stays. */
   takeDue(until: number): { item: T; time: number } | undefined
   readonly first: number | undefined
   /** Number of entries in memory, with outdated ones. */
