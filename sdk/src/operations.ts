@@ -45,7 +45,7 @@ export interface AccountIntegrationPage {
   content: AccountIntegration[]
 }
 
-/** The fields to change; others stay. */
+/** The fields to change; all other fields keep their values. */
 export interface AccountIntegrationPatch {
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId?: string
@@ -109,7 +109,7 @@ export interface Alert {
   state: 'OPEN' | 'RESOLVED'
   /** Whether a person has taken note of the alert. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
-  /** Text of the last activation. Omitted if it had none. */
+  /** Text of the last activation. Omitted if the activation had no text. */
   message?: string
   /** The same text as `message`. */
   activateReason?: string
@@ -207,7 +207,7 @@ export interface AlertActivationActionPage {
   content: AlertActivationAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface AlertActivationActionValueTypes {
   /** Whether `alertTypeExpression` is a script or a constant. */
   alertTypeExpression?: 'SCRIPT' | 'LITERAL'
@@ -393,7 +393,7 @@ export interface AlertResolutionActionPage {
   content: AlertResolutionAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface AlertResolutionActionValueTypes {
   /** Whether `alertTypeExpression` is a script or a constant. */
   alertTypeExpression?: 'SCRIPT' | 'LITERAL'
@@ -403,7 +403,7 @@ export interface AlertResolutionActionValueTypes {
 
 /** Criteria, order and page. */
 export interface AlertSearch {
-  /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
+  /** Only alerts of entities of this type: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
   entityType?: string
   /** Only alerts of these endpoints or tenants. Default: all. */
   entityIds?: string | string[]
@@ -429,7 +429,7 @@ export interface AlertSearch {
   fromStartedAt?: string | number
   /** Only alerts that started at this time or earlier. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   toStartedAt?: string | number
-  /** Field to sort by; equal ones are in the order of their ids. Default: startedAt. */
+  /** Field to sort by. Alerts with the same value are in the order of their ids. Default: startedAt. */
   sort?: 'startedAt' | 'lastActiveAt' | 'severityLevel'
   /** Order of the sort. Default: desc. */
   sortOrder?: 'asc' | 'desc'
@@ -539,7 +539,7 @@ export interface AlertsWidget {
   filter?: string
   /** Endpoint. An id or name, or `$name` for the value of a variable. Default: the first variable of that kind. */
   endpoint?: string
-  /** Only alerts in these states. Default: active ones. */
+  /** Only alerts in these states. Default: active alerts. */
   states?: string[]
   /** Only these severities. Default: all. */
   severities?: string[]
@@ -619,7 +619,7 @@ export interface AppIntegrationPage {
   content: AppIntegration[]
 }
 
-/** The fields to change; others stay. */
+/** The fields to change; all other fields keep their values. */
 export interface AppIntegrationPatch {
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId?: string
@@ -687,7 +687,7 @@ export interface Application {
   versions: ApplicationVersion[]
 }
 
-/** A version of an application; every endpoint belongs to one. */
+/** A version of an application; every endpoint belongs to a version. */
 export interface ApplicationVersion {
   /** Name of the version: `<application>-<suffix>`. */
   name: string
@@ -823,7 +823,7 @@ export interface AssetTypePage {
   content: AssetType[]
 }
 
-/** Attributes that devices of the version look up with the extension `adx`: any JSON. The keys of an object take precedence over those of the application. Any other value replaces the attributes of the application. */
+/** Attributes that devices of the version look up with the extension `adx`: any JSON. The keys of an object take precedence over the attributes of the application. Any other value replaces the attributes of the application. */
 export type Attributes = unknown
 
 /** A change that somebody made, or a login. */
@@ -930,7 +930,7 @@ export interface BasicCredentialPasswordChange {
   password?: string
 }
 
-/** A configuration that was given to many endpoints at once. */
+/** A configuration that was given to many endpoints in one request. */
 export interface BatchConfiguration {
   /** Id of this configuration (UUID), also its ETag. Every change of the JSON creates a new id. */
   configId: string
@@ -938,7 +938,7 @@ export interface BatchConfiguration {
   name: string
   /** The configuration: JSON as text. */
   config: string
-  /** When the first configuration was written here, in UTC. */
+  /** When the first configuration with this name was written, in UTC. */
   createdDate: string
   /** When this configuration was written, in UTC. */
   updatedDate: string
@@ -998,7 +998,7 @@ export interface BatchTask {
   taskId: string
 }
 
-/** A blob of an endpoint; every upload makes a new one. */
+/** A blob of an endpoint; every upload creates a new blob. */
 export interface Blob {
   /** Id of the blob. */
   id: string
@@ -1077,9 +1077,9 @@ export interface Client {
 
 /** Settings of a client that the tenant registers itself. */
 export interface ClientChange {
-  /** Addresses that a login may return to, beside those of the realm template. */
+  /** Addresses that a login may return to, in addition to the addresses of the realm template. */
   redirectUris?: string[]
-  /** Origins of web pages that may call the platform (CORS), beside those of the realm template. */
+  /** Origins of web pages that may call the platform (CORS), in addition to the origins of the realm template. */
   webOrigins?: string[]
   /** false: logins without PKCE are accepted, for older applications. Default: true. */
   pkceRequired?: boolean
@@ -1201,7 +1201,7 @@ export interface CommandInvocationActionPage {
   content: CommandInvocationAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface CommandInvocationActionValueTypes {
   /** Whether `commandPayloadExpression` is a script or a constant. */
   commandPayloadExpression?: 'SCRIPT' | 'LITERAL'
@@ -1311,7 +1311,7 @@ export interface CommandsOfEndpoint {
   endpointId: string
   /** The commands, newest first. */
   commands: Command[]
-  /** Older commands are missing: there are more than 1,000, or their payloads are too large. Omitted if none are missing. */
+  /** Older commands are missing, because there are more than 1,000, or because their payloads are too large. Omitted if no command is missing. */
   truncated?: true
 }
 
@@ -1474,7 +1474,7 @@ export interface CreatedJob {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Omitted if they belong to several applications, or to none. */
+  /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
   /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
@@ -1738,7 +1738,7 @@ export interface DashboardSeries {
   value?: string
   /** Name in the legend. Default: the time series. */
   label?: string
-  /** Name of a colour. Default: the next free one. */
+  /** Name of a colour. Default: the next free colour. */
   colour?: string
 }
 
@@ -1881,7 +1881,7 @@ export interface DataSampleActionPage {
   content: DataSampleAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface DataSampleActionValueTypes {
   /** Whether `dataSampleExpression` is a script or a constant. */
   dataSampleExpression?: 'SCRIPT' | 'LITERAL'
@@ -1893,7 +1893,7 @@ export interface DataSampleActionValueTypes {
 export interface DataSearch {
   /** Names of the series to return, such as `auto~temperature`. */
   timeSeriesNames: string[]
-  /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
+  /** Only points of these endpoints (ids). Default: all endpoints that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
   endpointIDs?: string[]
   /** Only points after this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   fromDate: string | number
@@ -1903,11 +1903,11 @@ export interface DataSearch {
   includeTime?: 'from' | 'to' | 'both' | 'none'
   /** Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC. */
   sort?: 'ASC' | 'DESC'
-  /** Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and `sum` use numbers only and are null without any; `count` counts all values but null; `first` and `last` take any value. Default: none, all points are returned. */
+  /** Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and `sum` use numbers only and are null if there is no number; `count` counts all values but null; `first` and `last` take any value. Default: none, all points are returned. */
   aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last'
   /** Length of the intervals of `aggregate`: a number and a unit (s, m, h, d, w, M, y), such as `15m` or `1d`. Intervals are in UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`. */
   interval?: string
-  /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all the same. Only with `interval`. Default: UTC. */
+  /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the returned points are in UTC nevertheless. Only with `interval`. Default: UTC. */
   timeZone?: string
   /** Maximum number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three buckets); only numbers. Not together with `aggregate`. Default: all points. */
   points?: number
@@ -2070,7 +2070,7 @@ export interface DefaultResourceVersionResults {
   results: DefaultResourceVersion[]
 }
 
-/** The alerts that were deleted, and those that were not. */
+/** The alerts that were deleted, and the alerts that were not. */
 export interface DeletedAlerts {
   /** Number of deleted alerts. */
   deletedCount: number
@@ -2163,7 +2163,7 @@ export interface DeviceIntegrationPage {
   content: DeviceIntegration[]
 }
 
-/** The fields to change; others stay. */
+/** The fields to change; all other fields keep their values. */
 export interface DeviceIntegrationPatch {
   /** Name for people. */
   name?: string
@@ -2416,7 +2416,7 @@ export interface EndpointConfiguration {
   name: string
   /** The configuration: JSON as text. */
   config: string
-  /** When the first configuration was written here, in UTC. */
+  /** When the first configuration with this name was written, in UTC. */
   createdDate: string
   /** When this configuration was written, in UTC. */
   updatedDate: string
@@ -2508,7 +2508,7 @@ export interface EndpointFilterChange {
   name?: string
   /** Free text. Default: none. */
   description?: string
-  /** MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that holds one. `metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, `mongoQuery` and `query` is required. */
+  /** MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that contains a JSON object. `metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, `mongoQuery` and `query` is required. */
   documentQuery?: Record<string, unknown> | string
   /** The same as `documentQuery`, for existing clients. */
   mongoQuery?: Record<string, unknown> | string
@@ -2634,7 +2634,7 @@ export interface EndpointSearch {
   cursor?: string
 }
 
-/** Selects the endpoints of a job, at most 1,000,000: those that meet all conditions when the job is created. The list is fixed then. */
+/** Selects the endpoints of a job, at most 1,000,000: the endpoints that meet all conditions when the job is created. Later changes do not change the list. */
 export interface EndpointSelection {
   /** Only these endpoints. Ids that do not exist become items that fail. Default: all. */
   endpointIds?: string[]
@@ -2971,7 +2971,7 @@ export interface GatewayIntegrationPage {
   content: GatewayIntegration[]
 }
 
-/** The fields to change; others stay. */
+/** The fields to change; all other fields keep their values. */
 export interface GatewayIntegrationPatch {
   /** Name for people. */
   name?: string
@@ -3017,7 +3017,7 @@ export interface Holder {
   name: string
   /** The owner of an API key, whose permissions the key has. */
   owner?: Subject
-  /** All roles and grants that give it; each of them is sufficient. */
+  /** All roles and grants that give the scope; each role or grant is sufficient. */
   reasons: Reason[]
 }
 
@@ -3091,7 +3091,7 @@ export interface IngestInlineSimulation {
   [key: string]: unknown
 }
 
-/** `{mappings: {properties}}` under the key `{tenantID}-{applicationName}`: the fields of the template, and those that documents had. */
+/** `{mappings: {properties}}` under the key `{tenantID}-{applicationName}`: the fields of the template, and fields that documents had. */
 export type IngestMappings = Record<string, unknown>
 
 /** A pipeline. Further fields, such as `description`, `version` and `on_failure`, are kept. */
@@ -3160,9 +3160,9 @@ export interface IssuedX509Credential {
   lastUseDate?: string
   /** The client certificate, as PEM. */
   certificate: string
-  /** The client certificate, the certificate authority of the tenant and that of the platform, one after the other, as PEM. */
+  /** The client certificate, the certificate authority of the tenant and the certificate authority of the platform, one after the other, as PEM. */
   certificateChain: string
-  /** Certificate authority of the tenant, then that of the platform. */
+  /** Certificate authority of the tenant, then the certificate authority of the platform. */
   caChain: string[]
   /** Certificate authority of the tenant, which issued the certificate, as PEM. */
   issuingCa: string
@@ -3203,7 +3203,7 @@ export interface Job {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Omitted if they belong to several applications, or to none. */
+  /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
   /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
@@ -3224,7 +3224,7 @@ export interface JobCounts {
   total?: number
   /** Number of items that are done. */
   succeeded: number
-  /** Number of items that were refused or could not be done; each has a reason. */
+  /** Number of items that were rejected or could not be processed; each item has a reason. */
   failed: number
   /** Number of items that are not done. Omitted if it is not known yet. */
   pending?: number
@@ -3241,7 +3241,7 @@ export interface JobDetails {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Omitted if they belong to several applications, or to none. */
+  /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
   /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
@@ -3287,7 +3287,7 @@ export interface JobOwner {
   type: string
   /** Id of the caller. */
   id: string
-  /** User name of the caller at that time. Omitted if it has none. */
+  /** User name of the caller at that time. Omitted if the caller has no user name. */
   name?: string
 }
 
@@ -3330,7 +3330,7 @@ export interface LastCommandsQuery {
 export interface LastSearch {
   /** Only these series (names). Default: all. */
   timeSeriesNames?: string[]
-  /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
+  /** Only points of these endpoints (ids). Default: all endpoints that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
   endpointIDs?: string[]
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   beforeDate?: string | number
@@ -3348,7 +3348,7 @@ export interface Link {
   expiresDate: string
 }
 
-/** The body is malformed (`message`), or some relations could not be made (`failed`) while the others were (`successful`). */
+/** The body is malformed (`message`), or some relations could not be created (`failed`). `successful` lists the relations that were created. */
 export interface LinkFailure {
   /** What is wrong with the request as a whole. */
   message?: string
@@ -3536,7 +3536,7 @@ export interface MetadataUpdateActionPage {
   content: MetadataUpdateAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface MetadataUpdateActionValueTypes {
   /** Whether `metadataExpression` is a script or a constant. */
   metadataExpression?: 'SCRIPT' | 'LITERAL'
@@ -3696,7 +3696,7 @@ export interface NewCommandBatch {
   payload?: unknown
   /** Type of the payload; with text/plain it must be text. If absent: application/json. */
   payloadContentType?: 'application/json' | 'text/plain'
-  /** Ids of the endpoints: 1 to 10,000 different ones. */
+  /** Ids of the endpoints: 1 to 10,000 different ids. */
   endpointIds: string[]
 }
 
@@ -3808,7 +3808,7 @@ export interface NewEndpoint {
   endpointToken?: string
   /** Id of the endpoint: letters, digits and `.` `_` `~` `-`; unique on the platform. Default: a random UUID. */
   endpointId?: string
-  /** Relations of the new endpoint to existing ones. Default: none. */
+  /** Relations of the new endpoint to existing endpoints. Default: none. */
   relations?: NewRelation[]
   /** Ids of pools; the endpoint shows them as `poolIds`. Default: none. */
   resourceGroupIds?: string[]
@@ -3816,7 +3816,7 @@ export interface NewEndpoint {
 
 /** The endpoints to export, and the format of the file. */
 export interface NewEndpointExport {
-  /** The endpoints to export, among those that the caller may read. */
+  /** The endpoints to export, among the endpoints that the caller may read. */
   select: EndpointSelection
   /** Export only these metadata keys, in CSV each in a column of its own. Default: all, in CSV as JSON in one column. */
   metadataKeys?: string[]
@@ -3832,7 +3832,7 @@ export interface NewEndpointFilter {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that holds one. `metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, `mongoQuery` and `query` is required. */
+  /** MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that contains a JSON object. `metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, `mongoQuery` and `query` is required. */
   documentQuery?: Record<string, unknown> | string
   /** The same as `documentQuery`, for existing clients. */
   mongoQuery?: Record<string, unknown> | string
@@ -4016,9 +4016,9 @@ export interface NewRealmTemplate {
 export interface NewRelation {
   /** Kind of the relation; the only one is `contains`. */
   type: 'contains'
-  /** Id of the endpoint that contains the new one. */
+  /** Id of the endpoint that contains the new endpoint. */
   from?: string
-  /** Id of the endpoint that the new one contains. */
+  /** Id of the endpoint that the new endpoint contains. */
   to?: string
 }
 
@@ -4096,7 +4096,7 @@ export interface NewSecret {
 export interface NewSeriesExport {
   /** Name of the application. */
   applicationName: string
-  /** Only points of these endpoints (ids). Default: all that the caller may read. */
+  /** Only points of these endpoints (ids). Default: all endpoints that the caller may read. */
   endpointIds?: string[]
   /** Only these series (names). Default: all. */
   timeSeriesNames?: string[]
@@ -4124,7 +4124,7 @@ export interface NewSoftware {
   specification?: unknown
   /** Any JSON for people and tools; devices do not get it. */
   metadata?: unknown
-  /** Versions from which an endpoint can be upgraded to this one. Empty: a starting point, which is never offered. Default: empty. */
+  /** Versions from which an endpoint can be upgraded to this version. Empty: a starting point, which is never offered. Default: empty. */
   upgradableFrom?: string[]
   /** suspended: the version is offered to no endpoint. targeted: to endpoints that the upgrade graph allows and that match one of `filters`. general: to all endpoints that the upgrade graph allows. */
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
@@ -4154,7 +4154,7 @@ export interface NewTenant {
   tenant_id?: string
   /** Theme of the login page. The platform records it only. */
   login_theme?: string
-  /** Name of the package type, which limits the storage of the tenant. Default: the first one. */
+  /** Name of the package type, which limits the storage of the tenant. Default: the first package type. */
   package_type?: string
   /** Subscription of the tenant; the platform records it only. Default: TRIAL. */
   subscription_type?: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
@@ -4226,7 +4226,7 @@ export type NewTenantV1 = {
   package_type: number
   /** Subscription of the tenant: PERMANENT or RENEWAL. A trial of tenant manager v2 is shown as RENEWAL. */
   subscription_type: 'PERMANENT' | 'RENEWAL'
-  /** Identity provider: true is the newest, false the first, a number the one with that id. Default: true. */
+  /** Identity provider: true is the newest provider, false the first provider, a number the provider with this id. Default: true. */
   idp_version?: boolean | number
   /** Id of the user template to make the first administrator from; null or absent: no administrator. */
   user?: number | null
@@ -4272,7 +4272,7 @@ export interface NewUser {
   firstName?: string
   /** Last name. Default: none. */
   lastName?: string
-  /** Password: 8 to 256 characters. Default: none; the user cannot log in until one is set. */
+  /** Password: 8 to 256 characters. Default: none; the user cannot log in until a password is set. */
   password?: string
   /** true: the user can log in. Default: true. */
   enabled?: boolean
@@ -4304,7 +4304,7 @@ export interface NewVersionJob {
 
 /** A VPN client to create. */
 export interface NewVpnClient {
-  /** Name of the client: 1 to 64 letters, digits, `_` and `-`. It need not be unique. Names the file of the profile. */
+  /** Name of the client: 1 to 64 letters, digits, `_` and `-`. The name need not be unique. The file of the profile has this name. */
   name: string
   /** admin: reaches the devices of the tenant. device: reaches the platform, and answers administrators of the tenant. */
   type: 'admin' | 'device'
@@ -4424,7 +4424,7 @@ export type OpenIdConfiguration = Record<string, unknown>
 export interface OpenStream {
   /** Id of the stream. */
   streamId: string
-  /** Ids of its subscriptions. The stream says when each is active, or why it ended. */
+  /** Ids of its subscriptions. The stream reports when each subscription is active, or why it ended. */
   subscriptions: string[]
 }
 
@@ -4432,7 +4432,7 @@ export interface OpenStream {
 export interface OwnPasswordChange {
   /** The password until now. */
   presentPassword: string
-  /** New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common one, without the username. */
+  /** New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common password, without the username. */
   newPassword: string
 }
 
@@ -4510,7 +4510,7 @@ export interface PlaceCluster {
   longitude: number
   /** Number of endpoints in the cluster. */
   count: number
-  /** Id of the endpoint, if the cluster is a single one. */
+  /** Id of the endpoint, if the cluster is a single endpoint. */
   endpointId?: string
   /** Metadata key `name` of that endpoint, if it is a text; the first 200 characters. */
   name?: string
@@ -4530,7 +4530,7 @@ export interface PlatformSummary {
   versions: string[]
   /** true: changes are refused, because a disk of the node that answers has too little space. */
   diskLow: boolean
-  /** End of the last successful backup. Omitted if none is known. */
+  /** End of the last successful backup. Omitted if no backup is known. */
   lastBackupAt?: string
 }
 
@@ -4576,13 +4576,13 @@ export interface PolicyResults {
 
 /** Preferences of a user, at most 64 KiB. */
 export interface Preferences {
-  /** Time zone such as `Europe/Berlin`. Default: that of the device. */
+  /** Time zone such as `Europe/Berlin`. Default: the time zone of the device. */
   zone?: string
-  /** Language such as `en` or `de-AT`. Default: that of the browser. */
+  /** Language such as `en` or `de-AT`. Default: the language of the browser. */
   language?: string
   /** Colours. Default: system. */
   theme?: 'system' | 'light' | 'dark'
-  /** Columns of lists in order, by the name of the list. Default: those of the list. */
+  /** Columns of lists in order, by the name of the list. Default: the default columns of each list. */
   columns?: Record<string, string[]>
   /** Saved views. Default: none. */
   views?: SavedView[]
@@ -4598,7 +4598,7 @@ export interface Profile {
   tenantName: string
   /** The user, client or API key that calls. */
   subject: Subject
-  /** Username, if the caller is a user or belongs to one. */
+  /** Username, if the caller is a user or belongs to a user. */
   username?: string
   /** E-mail address of the user, if it has one. */
   email?: string
@@ -4695,7 +4695,7 @@ export interface RealmInfo {
 
 /** Settings for the logins of a tenant. */
 export interface RealmSettings {
-  /** off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need one; those without add it at their next login. */
+  /** off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need a second factor; a user without a second factor adds it at the next login. */
   secondFactor: 'off' | 'optional' | 'required'
 }
 
@@ -4727,7 +4727,7 @@ export interface Reason {
   role?: string
   /** Id of the grant. Omitted if the role itself has the scope. */
   grantId?: string
-  /** Resource on which the scope is held: the given one, or one that contains it. */
+  /** Resource on which the scope is held: the given resource, or a resource that contains it. */
   resource: string
   /** The scope that the role or grant has; `*` is every scope. */
   scope: string
@@ -4815,7 +4815,7 @@ export interface RegisteredTenantV1 {
   resources_version: number
   /** Id of the identity provider. */
   idp_version: number
-  /** Id of the user template that the first administrator was made from. Omitted if there was none. */
+  /** Id of the user template from which the first administrator was created. Omitted if there was no template. */
   user?: number
   /** Id of the role that the first administrator gets. */
   user_roles: number
@@ -4861,11 +4861,11 @@ export interface Relation {
   to: string
 }
 
-/** Another endpoint contains the new one. */
+/** Another endpoint contains the new endpoint. */
 export interface RelationFrom {
   /** Kind of the relation. */
   type: 'contains'
-  /** Id of the endpoint that contains the new one. */
+  /** Id of the endpoint that contains the new endpoint. */
   from: string
   [key: string]: unknown
 }
@@ -4894,7 +4894,7 @@ export interface RelationSession {
 export interface RelationTo {
   /** Kind of the relation. */
   type: 'contains'
-  /** Id of the endpoint that the new one contains. */
+  /** Id of the endpoint that the new endpoint contains. */
   to: string
   [key: string]: unknown
 }
@@ -4976,9 +4976,9 @@ export interface ReplayRequest {
   from: string | number
   /** End of the period. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   to: string | number
-  /** Only messages of these endpoints. Default: those of the triggers of the rule. */
+  /** Only messages of these endpoints. Default: the endpoints of the triggers of the rule. */
   endpointIds?: string[]
-  /** Expression to run. Default: that of the rule. */
+  /** Expression to run. Default: the expression of the rule. */
   expression?: string
 }
 
@@ -5191,7 +5191,7 @@ export interface RuleExecutionActionPage {
   content: RuleExecutionAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface RuleExecutionActionValueTypes {
 }
 
@@ -5277,7 +5277,7 @@ export interface Scope {
   sentence: string
   /** Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant. */
   level: 'platform' | 'tenant' | 'resource'
-  /** Built-in roles that have the scope, beside platform-admin, which has all. */
+  /** Built-in roles that have the scope, besides platform-admin, which has all scopes. */
   builtInRoles: string[]
   /** The operations that require the scope, in the order of names. */
   operations: PermittedOperation[]
@@ -5287,7 +5287,7 @@ export interface Scope {
 export interface ScopeOfUser {
   /** Name of the scope. `*` is also listed as each scope that it includes. */
   scope: string
-  /** All roles and grants that give it; each of them is sufficient. */
+  /** All roles and grants that give the scope; each role or grant is sufficient. */
   reasons: Reason[]
 }
 
@@ -5481,7 +5481,7 @@ export interface SendEmailActionPage {
   content: SendEmailAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface SendEmailActionValueTypes {
   /** Whether `recipientsExpression` is a script or a constant. */
   recipientsExpression?: 'SCRIPT' | 'LITERAL'
@@ -5600,7 +5600,7 @@ export interface Snippet {
   id: string
   /** Name of the snippet. */
   name: string
-  /** The text. */
+  /** Text of the snippet. */
   code: string
   /** Free text. */
   description?: string
@@ -5616,7 +5616,7 @@ export interface SnippetFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** The text. It is not checked, because it may be a part of a script. */
+  /** Text of the snippet. It is not checked, because it may be a part of a script. */
   code: string
 }
 
@@ -5638,7 +5638,7 @@ export interface Software {
   specification?: unknown
   /** Any JSON for people and tools; devices do not get it. */
   metadata?: unknown
-  /** Versions from which an endpoint can be upgraded to this one. Empty: a starting point, which is never offered. Default: empty. */
+  /** Versions from which an endpoint can be upgraded to this version. Empty: a starting point, which is never offered. Default: empty. */
   upgradableFrom: string[]
   /** suspended: the version is offered to no endpoint. targeted: to endpoints that the upgrade graph allows and that match one of `filters`. general: to all endpoints that the upgrade graph allows. */
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
@@ -5743,7 +5743,7 @@ export interface SoftwareRetried {
 
 /** The endpoints that are offered a version again. */
 export interface SoftwareRetry {
-  /** Only these endpoints; others that have not failed are ignored. Default: all that failed. */
+  /** Only these endpoints; an endpoint that has not failed is ignored. Default: all endpoints that failed. */
   endpointIds?: string[]
 }
 
@@ -5792,7 +5792,7 @@ export interface SoftwareRolloutPreview {
 export interface SoftwareUpdate {
   /** Any JSON for people and tools; devices do not get it. */
   metadata?: unknown
-  /** Versions from which an endpoint can be upgraded to this one. Empty: a starting point, which is never offered. Default: empty. */
+  /** Versions from which an endpoint can be upgraded to this version. Empty: a starting point, which is never offered. Default: empty. */
   upgradableFrom?: string[]
   /** suspended: the version is offered to no endpoint. targeted: to endpoints that the upgrade graph allows and that match one of `filters`. general: to all endpoints that the upgrade graph allows. */
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
@@ -5831,13 +5831,13 @@ export interface StatusSort {
 
 /** The subscriptions of a stream. There may be none at first. */
 export interface StreamRequest {
-  /** The subscriptions of the stream, at most 100, each with another id. */
+  /** The subscriptions of the stream, at most 100, each with a different id. */
   subscriptions: TopicSubscription[]
 }
 
 /** All subscriptions that the stream shall have. */
 export interface StreamSubscriptions {
-  /** The subscriptions of the stream, at most 100, each with another id. */
+  /** The subscriptions of the stream, at most 100, each with a different id. */
   subscriptions: TopicSubscription[]
 }
 
@@ -5951,7 +5951,7 @@ export interface Tenant {
   created: string
   /** When the tenant last changed, in UTC. */
   modified: string
-  /** The first administrator. Omitted if the tenant was created without one. */
+  /** The first administrator. Omitted if the tenant was created without an administrator. */
   admin?: TenantAdministrator
 }
 
@@ -6017,7 +6017,7 @@ export interface TenantChangeV1 {
   package_type?: number
   /** Subscription of the tenant: PERMANENT or RENEWAL. A trial of tenant manager v2 is shown as RENEWAL. */
   subscription_type?: 'PERMANENT' | 'RENEWAL'
-  /** Identity provider: true is the newest, false the first, a number the one with that id. Default: true. */
+  /** Identity provider: true is the newest provider, false the first provider, a number the provider with this id. Default: true. */
   idp_version?: boolean | number
   /** Id of the user template to make the first administrator from; null or absent: no administrator. */
   user?: number | null
@@ -6202,7 +6202,7 @@ export interface TenantV1 {
   resources_version: number
   /** Id of the identity provider. */
   idp_version: number
-  /** Id of the user template that the first administrator was made from. Omitted if there was none. */
+  /** Id of the user template from which the first administrator was created. Omitted if there was no template. */
   user?: number
   /** Id of the role that the first administrator gets. */
   user_roles: number
@@ -6314,7 +6314,7 @@ export interface TimeSeriesActionPage {
   content: TimeSeriesAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface TimeSeriesActionValueTypes {
   /** Whether `valuesExpression` is a script or a constant. */
   valuesExpression?: 'SCRIPT' | 'LITERAL'
@@ -6373,7 +6373,7 @@ export interface Tokens {
   expires_in: number
   /** Token for the next token request. Absent with grant_type client_credentials. */
   refresh_token?: string
-  /** Lifetime of the refresh token in seconds; 0 without one. */
+  /** Lifetime of the refresh token in seconds; 0 if there is no refresh token. */
   refresh_expires_in: number
   /** Always `Bearer`. */
   token_type: string
@@ -6383,15 +6383,15 @@ export interface Tokens {
   id_token?: string
 }
 
-/** A topic with filters; all of them have to match. */
+/** A topic with filters; all filters have to match. */
 export interface TopicSubscription {
   /** Your name for the subscription; its events carry it. */
   id: string
-  /** `counts`: numbers of endpoints, as in `endpoints.counts.get`, when they have changed. `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. `jobs`: jobs whose state or progress has changed, as in `jobs.list`; it begins with those that have not ended. */
+  /** `counts`: numbers of endpoints, as in `endpoints.counts.get`, when they have changed. `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. `jobs`: jobs whose state or progress has changed, as in `jobs.list`; it begins with the jobs that have not ended. */
   topic: 'counts' | 'traffic' | 'refusals' | 'connection' | 'series' | 'alerts' | 'jobs'
   /** Only events of this application. Required for `series`. Default: all applications. */
   applicationName?: string
-  /** Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later. */
+  /** Only events of these endpoints (ids). Default: all endpoints that the caller may read, including endpoints that are registered later. */
   endpointIds?: string[]
   /** `traffic`: only messages of these application versions. Default: all. */
   versionNames?: string[]
@@ -6511,9 +6511,9 @@ export interface Try {
   traceId?: string
   /** `ctx.trigger` of the run. Default: none. */
   trigger?: Record<string, unknown>
-  /** Endpoint of the run. Default: that of the event. */
+  /** Endpoint of the run. Default: the endpoint of the event. */
   endpointId?: string
-  /** Expression to run. Default: that of the rule. */
+  /** Expression to run. Default: the expression of the rule. */
   expression?: string
 }
 
@@ -6533,7 +6533,7 @@ export interface UplinkStatistics {
   received: number
   /** Uplinks that became samples. */
   stored: number
-  /** Uplinks with the same session and frame counter as another one within the hour before. */
+  /** Uplinks with the same session and frame counter as another uplink within the hour before. */
   duplicates: number
   /** Uplinks without a usable payload, or while the device integration was suspended. */
   dropped: number
@@ -6790,7 +6790,7 @@ export interface WebhookActionPage {
   content: WebhookAction[]
 }
 
-/** Decides for attributes whether they are scripts. If absent: their texts decide. */
+/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
 export interface WebhookActionValueTypes {
   /** Whether `webhookUrl` is a script or a constant. */
   webhookUrl?: 'SCRIPT' | 'LITERAL'
@@ -6802,11 +6802,11 @@ export interface WebhookActionValueTypes {
 
 /** How often a failed request is repeated. If absent: never. */
 export interface WebhookRetryConfig {
-  /** Number of attempts, with the first one. Default: 1. */
+  /** Number of attempts, including the first attempt. Default: 1. */
   maxAttempts?: number
   /** Wait between the first two attempts, in milliseconds. Default: 1000. */
   timeoutMs?: number
-  /** Each wait is this many times the previous one. Default: 2. */
+  /** Each wait is this many times as long as the previous wait. Default: 2. */
   backoffMultiplier?: number
 }
 
@@ -6841,10 +6841,10 @@ export interface X509Credential {
 /** All operations, by noun. */
 export interface Nouns {
   me: {
-    /** Get the caller with its permissions. Says who the presented access token or API key belongs to. */
+    /** Get the caller with its permissions. Returns the user, client or API key to which the presented access token or API key belongs. */
     get: BareCall<Record<never, never>, { 200: Me }>
     password: {
-      /** Change the password of the calling user. Ends all logins of the user, also the one of the caller. A wrong present password counts as a failed login. The page `/auth/realms/{tenant_id}/account` does the same for a browser. */
+      /** Change the password of the calling user. Ends all logins of the user, also the login of the caller. A wrong present password counts as a failed login. The page `/auth/realms/{tenant_id}/account` does the same for a browser. */
       update: Call<{
         body: OwnPasswordChange
       }, { 204: undefined }>
@@ -6856,18 +6856,18 @@ export interface Nouns {
     sessions: {
       /** List the sessions of the calling user. Sessions that can still be used, the last used first, at most 1,000. */
       list: BareListCall<Record<never, never>, Session>
-      /** End a session of the calling user. Its tokens end within a second. Other sessions of the same browser end too, because the browser could renew them without a password. */
+      /** End a session of the calling user. The tokens of the session end within a second. Other sessions of the same browser end too, because the browser could renew these tokens without a password. */
       delete: Call<{
         /** Id of the session. */
         id: string
       }, { 204: undefined }>
     }
     otherSessions: {
-      /** End all sessions of the calling user but the present one. The session of the access token of this request stays, with others of the same browser. */
+      /** End all sessions of the calling user except the present session. The session of the access token of this request stays, and so do other sessions of the same browser. */
       delete: BareCall<Record<never, never>, { 204: undefined }>
     }
     preferences: {
-      /** Get the preferences of the calling user. Empty until the user has set some. Has an `ETag`, and honours `If-None-Match`. */
+      /** Get the preferences of the calling user. The preferences are empty until the user has set some. The response has an `ETag`; `If-None-Match` is supported. */
       get: BareCall<Record<never, never>, { 200: Preferences }>
       /** Replace the preferences of the calling user. */
       update: Call<{
@@ -6888,7 +6888,7 @@ export interface Nouns {
       limit?: number | undefined
       /** The scope to ask for. */
       scope: string
-      /** The resource, after those that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of them count, and those on the tenant. Default: `tenant-system`, the tenant itself. */
+      /** The resource, after the resources that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of these resources count, and permissions on the tenant. Default: `tenant-system`, the tenant itself. */
       resource?: string | readonly string[] | undefined
     }, Holder>
   }
@@ -6898,7 +6898,7 @@ export interface Nouns {
       get: Call<{
         /** Id of the user. */
         id: string
-        /** The resource, after those that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of them count, and those on the tenant. Default: `tenant-system`, the tenant itself. */
+        /** The resource, after the resources that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of these resources count, and permissions on the tenant. Default: `tenant-system`, the tenant itself. */
         resource?: string | readonly string[] | undefined
       }, { 200: AccessOfUser }>
     }
@@ -6911,7 +6911,7 @@ export interface Nouns {
       /** Only users with this text in the username, the e-mail address or a name. Default: all. */
       search?: string | undefined
     }, User>
-    /** Create a user. Without a password the user cannot log in until one is set. */
+    /** Create a user. Without a password, the user cannot log in until a password is set. */
     create: Call<{
       body: NewUser
     }, { 201: User }>
@@ -6920,7 +6920,7 @@ export interface Nouns {
       /** Id of the user. */
       id: string
     }, { 200: User }>
-    /** Change a user. Changes the fields in the body; the others keep their values. To change the username, e-mail address, password or `enabled`, or to take a role away, the caller must hold all permissions that the user holds. */
+    /** Change a user. Changes the fields in the body; all other fields keep their values. To change the username, e-mail address, password or `enabled`, or to take a role away, the caller must hold all permissions that the user holds. */
     update: Call<{
       /** Id of the user. */
       id: string
@@ -6953,7 +6953,7 @@ export interface Nouns {
         /** Id of the user. */
         id: string
       }, SecondFactor>
-      /** Remove all second factors of a user. For a user who lost them. Also deletes the recovery codes and ends the logins of the user. The caller must hold all permissions that the user holds. */
+      /** Remove all second factors of a user. For a user who has lost the second factors. Also deletes the recovery codes and ends the logins of the user. The caller must hold all permissions that the user holds. */
       delete: Call<{
         /** Id of the user. */
         id: string
@@ -7190,7 +7190,7 @@ export interface Nouns {
       /** Id of the tenant. */
       tenantId: string
     }, { 200: TenantV1 }>
-    /** Change a tenant. Another template or version builds the realm again in the background, with status UPDATING. The tenant stays in service meanwhile. Values that the tenant has already change nothing, except that a FAILED tenant is built again. */
+    /** Change a tenant. If the body names another template or version, the realm is built again in the background, with status UPDATING. The tenant stays in service meanwhile. Values that the tenant has already change nothing, except that a FAILED tenant is built again. */
     update: Call<{
       /** Id of the tenant. */
       tenantId: string
@@ -7841,7 +7841,7 @@ export interface Nouns {
     }
   }
   tenants: {
-    /** List tenants. All tenants for callers with the scope on platform-system, else only the caller's own. */
+    /** List tenants. Returns all tenants if the caller has the scope on platform-system, otherwise only the tenant of the caller. */
     list: BareListCall<{
       /** Number of items to skip. Default: 0. */
       offset?: number | undefined
@@ -7936,7 +7936,7 @@ export interface Nouns {
         tenant_id?: string | undefined
         /** Only users with this text in the username, the e-mail address or a name. Default: all. */
         search?: string | undefined
-        /** true: only users who can log in. false: only those who cannot. Default: all. */
+        /** true: only users who can log in. false: only users who cannot log in. Default: all. */
         enabled?: boolean | undefined
       }, TenantUser>
       /** Create a user without roles. Give roles with `PUT /iam/api/v1/users/{id}/roles`. */
@@ -8077,7 +8077,7 @@ export interface Nouns {
       /** Name of the application. */
       appName: string
     }, { 204: undefined }>
-    /** Export all service instances, applications and configurations at once. */
+    /** Export all service instances, applications and configurations in one response. */
     export: BareCall<{
       /** Only configurations of these service instances. Default: all. */
       serviceInstanceName?: string | readonly string[] | undefined
@@ -8121,7 +8121,7 @@ export interface Nouns {
         appVersionName: string
       }, { 204: undefined }>
       configurations: {
-        /** Replace the configurations of a version. Replaces the configurations of the service instances in the body; others stay as they are. */
+        /** Replace the configurations of a version. Replaces the configurations of the service instances in the body. Configurations of other service instances stay as they are. */
         update: Call<{
           /** Name of the application. */
           appName: string
@@ -8168,7 +8168,7 @@ export interface Nouns {
       }
     }
     configurations: {
-      /** Load configurations into a platform that has none. This operation is for the initial load only. Use PUT and PATCH of an application afterwards. */
+      /** Load configurations into a platform without configurations. This operation is for the initial load only. Use PUT and PATCH of an application afterwards. */
       import: Call<{
         body: Configurations
       }, { 201: Configurations }>
@@ -8177,7 +8177,7 @@ export interface Nouns {
         /** Only configurations of these service instances. Default: all. */
         serviceInstanceName?: string | readonly string[] | undefined
       }, { 200: Configurations }>
-      /** Replace the configurations of an application. Replaces the configurations of the service instances in the body; others stay as they are. */
+      /** Replace the configurations of an application. Replaces the configurations of the service instances in the body. Configurations of other service instances stay as they are. */
       update: Call<{
         /** Name of the application. */
         appName: string
@@ -8233,7 +8233,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     password: {
-      /** Change the password of basic credentials. Without `password` a new one is generated; an empty body is accepted. Open connections stay open. */
+      /** Change the password of basic credentials. Without `password` a new password is generated; an empty body is accepted. Open connections stay open. */
       patch: Call<{
         /** Id of the credentials. */
         id: string
@@ -8371,7 +8371,7 @@ export interface Nouns {
     search: ListCall<{
       body: EndpointSearch
     }, Endpoint>
-    /** Unregister several endpoints. Unregisters endpoints one by one. `failed` lists those that could not be unregistered, with the reason. */
+    /** Unregister several endpoints. Unregisters endpoints one by one. `failed` lists the endpoints that could not be unregistered, with the reason. */
     deleteMany: Call<{
       body: EndpointIds
     }, { 200: DeletionOutcome }>
@@ -8471,7 +8471,7 @@ export interface Nouns {
         tenantId?: string | undefined
         /** Up to 5 of: `application`, `version`, `connection`, or metadata keys. Default: none; then only the total is counted. */
         by?: string | readonly string[] | undefined
-        /** Number of values to return for each key, the most frequent ones. Default: 20. */
+        /** Maximum number of values to return for each key, the most frequent values first. Default: 20. */
         top?: number | undefined
       }, { 200: EndpointCounts }>
     }
@@ -8561,7 +8561,7 @@ export interface Nouns {
       list: ListCall<{
         /** Id of the endpoint. */
         endpointId: string
-        /** `contains`: endpoints that this one contains. `is_contained_by`: endpoints that contain this one. */
+        /** `contains`: endpoints that this endpoint contains. `is_contained_by`: endpoints that contain this endpoint. */
         relation: string
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -8684,7 +8684,7 @@ export interface Nouns {
       }, { 200: unknown }>
     }
     addresses: {
-      /** List the addresses that devices connect to. The host is that of the public address of the platform, and the ports are those of its listeners, unless `WAYPOST_MQTT_URL` or `WAYPOST_MQTTS_URL` name others. */
+      /** List the addresses that devices connect to. By default, the host is the host of the public address of the platform, and the ports are the ports of its listeners. `WAYPOST_MQTT_URL` and `WAYPOST_MQTTS_URL` set other addresses. */
       list: BareListCall<Record<never, never>, DeviceAddress>
     }
   }
@@ -8720,7 +8720,7 @@ export interface Nouns {
       filename: string
       /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
       range?: string | undefined
-      /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
+      /** ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned. */
       'if-range'?: string | undefined
     }, { 200: Download; 206: Download }>
     /** Delete a file. */
@@ -8736,7 +8736,7 @@ export interface Nouns {
     list: ListCall<{
       /** Name of the application. */
       appName: string
-      /** Only items of these endpoints (ids). Default: all that the caller may read. */
+      /** Only items of these endpoints (ids). Default: all endpoints that the caller may read. */
       endpointId?: string | readonly string[] | undefined
       /** Only items whose name contains this text. Default: all. */
       name?: string | undefined
@@ -8793,7 +8793,7 @@ export interface Nouns {
       blobId: string
       /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
       range?: string | undefined
-      /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
+      /** ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned. */
       'if-range'?: string | undefined
     }, { 200: Download; 206: Download }>
     latest: {
@@ -8805,7 +8805,7 @@ export interface Nouns {
         endpointId: string
         /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
         range?: string | undefined
-        /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
+        /** ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned. */
         'if-range'?: string | undefined
       }, { 200: Download; 206: Download }>
     }
@@ -8813,7 +8813,7 @@ export interface Nouns {
     list: ListCall<{
       /** Name of the application. */
       appName: string
-      /** Only items of these endpoints (ids). Default: all that the caller may read. */
+      /** Only items of these endpoints (ids). Default: all endpoints that the caller may read. */
       endpointId?: string | readonly string[] | undefined
       /** Only items whose name contains this text. Default: all. */
       name?: string | undefined
@@ -8833,7 +8833,7 @@ export interface Nouns {
       list: ListCall<{
         /** Name of the application. */
         appName: string
-        /** Only items of these endpoints (ids). Default: all that the caller may read. */
+        /** Only items of these endpoints (ids). Default: all endpoints that the caller may read. */
         endpointId?: string | readonly string[] | undefined
         /** Only items created at this date and time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         fromDate: string
@@ -8857,7 +8857,7 @@ export interface Nouns {
         applicationName: string
         /** Names of the series to return, such as `auto~temperature`. */
         timeSeriesName: string | readonly string[]
-        /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
+        /** Only points of these endpoints (ids). Default: all endpoints that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
         endpointId?: string | readonly string[] | undefined
         /** Only points after this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         fromDate: string
@@ -8867,11 +8867,11 @@ export interface Nouns {
         includeTime?: 'from' | 'to' | 'both' | 'none' | undefined
         /** Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC. */
         sort?: 'ASC' | 'DESC' | undefined
-        /** Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and `sum` use numbers only and are null without any; `count` counts all values but null; `first` and `last` take any value. Default: none, all points are returned. */
+        /** Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and `sum` use numbers only and are null if there is no number; `count` counts all values but null; `first` and `last` take any value. Default: none, all points are returned. */
         aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last' | undefined
         /** Length of the intervals of `aggregate`: a number and a unit (s, m, h, d, w, M, y), such as `15m` or `1d`. Intervals are in UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`. */
         interval?: string | undefined
-        /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all the same. Only with `interval`. Default: UTC. */
+        /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the returned points are in UTC nevertheless. Only with `interval`. Default: UTC. */
         timeZone?: string | undefined
         /** Maximum number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three buckets); only numbers. Not together with `aggregate`. Default: all points. */
         points?: number | undefined
@@ -8892,13 +8892,13 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     last: {
-      /** Get the last points. Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with several values has a point for each time at which any of them has a value. */
+      /** Get the last points. Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with several values has a point for each time at which any of these values is stored. */
       get: Call<{
         /** Name of the application. */
         applicationName: string
         /** Only these series (names). Default: all. */
         timeSeriesName?: string | readonly string[] | undefined
-        /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
+        /** Only points of these endpoints (ids). Default: all endpoints that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
         endpointId?: string | readonly string[] | undefined
         /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         beforeDate?: string | undefined
@@ -8907,7 +8907,7 @@ export interface Nouns {
         /** Maximum number of points of each series to return. Default: 1. */
         limit?: number | undefined
       }, { 200: PointsByEndpoint }>
-      /** Get the last points with the query in the body. Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with several values has a point for each time at which any of them has a value. An empty body is accepted. */
+      /** Get the last points with the query in the body. Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with several values has a point for each time at which any of these values is stored. An empty body is accepted. */
       search: Call<{
         /** Name of the application. */
         applicationName: string
@@ -8915,17 +8915,17 @@ export interface Nouns {
       }, { 200: PointsByEndpoint }>
     }
     live: {
-      /** Watch points as they are stored. Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and series as in `data`; a point may come more than once and replaces the one with the same time. `gap`: points may be missing; read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or `too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the platform shuts down). A comment is sent every 15 s. */
+      /** Watch points as they are stored. Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and series as in `data`; a point may come more than once and replaces the point with the same time. `gap`: points may be missing; read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or `too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the platform shuts down). A comment is sent every 15 s. */
       watch: Call<{
         /** Name of the application. */
         applicationName: string
-        /** Only points of these endpoints (ids), at most 1000. Default: all that the caller may read, also endpoints that come later. */
+        /** Only points of these endpoints (ids), at most 1000. Default: all endpoints that the caller may read, including endpoints that are registered later. */
         endpointId?: string | readonly string[] | undefined
         /** Only these series (names). Default: all. */
         timeSeriesName?: string | readonly string[] | undefined
         /** true: begin with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. Default: false. */
         initial?: boolean | undefined
-        /** Id of the last event that the client received; browsers send it by themselves. The stream then begins with the points that were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new points only. */
+        /** Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new points only. */
         'last-event-id'?: string | undefined
       }, { 200: AsyncIterable<ServerEvent> }>
     }
@@ -8977,7 +8977,7 @@ export interface Nouns {
       commandId: number
     }, { 204: undefined }>
     last: {
-      /** Get the command of a type whose result came last. */
+      /** Get the command of a type with the latest result. */
       get: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9024,7 +9024,7 @@ export interface Nouns {
     }
     batches: {
       byFilter: {
-        /** Invoke a command on all endpoints of a filter. The body is the payload, as for a single command. The response comes when the batch and its endpoints are stored; the commands follow in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
+        /** Invoke a command on all endpoints of a filter. The body is the payload, as for a single command. The response is sent when the batch and its endpoints are stored; the commands are created in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
         create: Call<{
           /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
           commandType: string
@@ -9035,7 +9035,7 @@ export interface Nouns {
           body?: unknown | undefined
         }, { 202: CommandBatch }>
       }
-      /** Invoke a command on all endpoints of a filter, by the older path. The body is the payload, as for a single command. The response comes when the batch and its endpoints are stored; the commands follow in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
+      /** Invoke a command on all endpoints of a filter, by the older path. The body is the payload, as for a single command. The response is sent when the batch and its endpoints are stored; the commands are created in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
       create: Call<{
         /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
         commandType: string
@@ -9046,7 +9046,7 @@ export interface Nouns {
         body?: unknown | undefined
       }, { 202: CommandBatch }>
       byEndpoints: {
-        /** Invoke a command on many endpoints. The response comes when the batch and its endpoints are stored; the commands follow in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
+        /** Invoke a command on many endpoints. The response is sent when the batch and its endpoints are stored; the commands are created in the background. An endpoint that has 1,000 commands without a result gets a command that is expired from the beginning. */
         create: Call<{
           /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
           commandType: string
@@ -9101,7 +9101,7 @@ export interface Nouns {
       }, { 200: BatchConfiguration }>
     }
     endpoints: {
-      /** Set the configuration of an endpoint. Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current configuration changes nothing. A connected device gets a change of what is effective for its version at once. */
+      /** Set the configuration of an endpoint. Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current configuration changes nothing. If the effective configuration of a connected device changes, the device gets it at once. */
       update: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9120,7 +9120,7 @@ export interface Nouns {
         /** Name of the configuration: letters, digits, `_` and `-`. Default: default. */
         name?: string | undefined
       }, { 200: EndpointConfiguration }>
-      /** Delete the configuration of an endpoint. The default of the version becomes effective. The answer is 204 also if there was no configuration. */
+      /** Delete the configuration of an endpoint. The default of the version becomes effective. The response is 204 even if there was no configuration. */
       delete: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9129,7 +9129,7 @@ export interface Nouns {
         /** Name of the configuration: letters, digits, `_` and `-`. Default: default. */
         name?: string | undefined
       }, { 204: undefined }>
-      /** List the configurations of an endpoint. Only those of the endpoint itself, without the defaults of the version. */
+      /** List the configurations of an endpoint. Only configurations of the endpoint itself, without the defaults of the version. */
       list: ListCall<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9211,7 +9211,7 @@ export interface Nouns {
       list: ListCall<{
         /** Id of the tenant. */
         tenantId: string
-        /** Only the one with exactly this name. Default: all. */
+        /** Only the configuration with exactly this name. Default: all. */
         name?: string | undefined
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -9219,7 +9219,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of a tenant. Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of a tenant. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
         get: Call<{
           /** Id of the tenant. */
           tenantId: string
@@ -9263,7 +9263,7 @@ export interface Nouns {
       list: ListCall<{
         /** Name of the application. */
         appName: string
-        /** Only the one with exactly this name. Default: all. */
+        /** Only the configuration with exactly this name. Default: all. */
         name?: string | undefined
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -9271,7 +9271,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an application. Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an application. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
         get: Call<{
           /** Name of the application. */
           appName: string
@@ -9315,7 +9315,7 @@ export interface Nouns {
       list: ListCall<{
         /** Name of the application version. */
         appVersionName: string
-        /** Only the one with exactly this name. Default: all. */
+        /** Only the configuration with exactly this name. Default: all. */
         name?: string | undefined
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -9323,7 +9323,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an application version. Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an application version. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
         get: Call<{
           /** Name of the application version. */
           appVersionName: string
@@ -9367,7 +9367,7 @@ export interface Nouns {
       list: ListCall<{
         /** Id of the endpoint. */
         endpointId: string
-        /** Only the one with exactly this name. Default: all. */
+        /** Only the configuration with exactly this name. Default: all. */
         name?: string | undefined
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -9375,7 +9375,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an endpoint. Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an endpoint. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
         get: Call<{
           /** Id of the endpoint. */
           endpointId: string
@@ -9472,26 +9472,26 @@ export interface Nouns {
         signature?: string | undefined
         /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
         range?: string | undefined
-        /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
+        /** ETag: `Range` applies only while the content has this ETag; otherwise the whole content is returned. */
         'if-range'?: string | undefined
       }, { 200: Download; 206: Download }>
     }
     rollout: {
-      /** Pause the rollout of a software version. The version is not offered until it is resumed. Endpoints that were offered it before may still apply it. */
+      /** Pause the rollout of a software version. The version is not offered until the rollout is resumed. Endpoints that were offered it before may still apply it. */
       pause: Call<{
         /** Name of the application. */
         appName: string
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Resume the rollout of a software version. Ends a pause or a halt. Reports before this do not count for the failure threshold any more. */
+      /** Resume the rollout of a software version. Ends a pause or a halt. Earlier reports no longer count for the failure threshold. */
       resume: Call<{
         /** Name of the application. */
         appName: string
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected get it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
+      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; connected endpoints get it at once. Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. A rollout that is paused or halted stays so. */
       retry: Call<{
         /** Name of the application. */
         appName: string
@@ -9512,12 +9512,12 @@ export interface Nouns {
         appName: string
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
-        /** Strategy to try: suspended, targeted or general. Default: that of the version. */
+        /** Strategy to try: suspended, targeted or general. Default: the strategy of the version. */
         rolloutStrategy?: 'suspended' | 'targeted' | 'general' | undefined
       }, { 200: SoftwareRolloutPreview }>
     }
     endpoints: {
-      /** List the software of endpoints. Lists endpoints that reported or were offered a version, in the order of their ids. `X-Total-Count` holds the number of all. */
+      /** List the software of endpoints. Lists endpoints that reported or were offered a version, in the order of their ids. `X-Total-Count` is the number of all endpoints that match. */
       list: ListCall<{
         /** Name of the application. */
         appName: string
@@ -9554,7 +9554,7 @@ export interface Nouns {
     list: BareListCall<{
       /** Only types that contain this text; case is ignored. Default: all. */
       type?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Number of the page, counted from 0. Default: 0. */
       page?: number | undefined
@@ -9585,7 +9585,7 @@ export interface Nouns {
   assets: {
     /** Create an asset. */
     create: Call<{
-      /** Id of the tenant of the asset type. Another tenant than that of the caller needs the scope on the platform. Default: any. */
+      /** Id of the tenant of the asset type. A tenant other than the tenant of the caller needs the scope on the platform. Default: any. */
       tenantId?: string | undefined
       body: AssetInput
     }, { 201: Asset }>
@@ -9615,7 +9615,7 @@ export interface Nouns {
       /** Id of the asset. */
       assetId: string
     }, { 200: Asset }>
-    /** Replace the definition of an asset. If the body has no `uiJsonSchema`, the stored one is removed. If it has no `poolIds`, the stored ones stay. */
+    /** Replace the definition of an asset. If the body has no `uiJsonSchema`, the stored `uiJsonSchema` is removed. If it has no `poolIds`, the stored pool ids stay. */
     update: Call<{
       /** Id of the asset. */
       assetId: string
@@ -9633,7 +9633,7 @@ export interface Nouns {
       assetId: string
     }, { 204: undefined }>
     relations: {
-      /** Link assets and endpoints. Creates all relations or none. Existing ones stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation `contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint. */
+      /** Link assets and endpoints. Creates all relations or none. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation `contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint. */
       link: Call<{
         body: EntityRelationInput | EntityRelationInput[]
       }, { 204: undefined }>
@@ -9650,7 +9650,7 @@ export interface Nouns {
       }, EntityRelation>
     }
     relationSessions: {
-      /** List when relations of an entity existed. Relations that exist come first, then those that have ended. A relation that was created again has a session for each time. */
+      /** List when relations of an entity existed. Relations that exist come first, then relations that have ended. A relation that was created again has a session for each time. */
       list: ListCall<{
         /** Id of the asset or endpoint. */
         entityId: string
@@ -9659,7 +9659,7 @@ export interface Nouns {
       }, RelationSession>
     }
     relationTrees: {
-      /** Get the tree of relations below an entity. At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. An entity that manages one above it is shown once more, without children. */
+      /** Get the tree of relations below an entity. At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. If an entity manages an entity above it, the tree shows the upper entity again there, without children. */
       get: Call<{
         /** `ASSET` or `ENDPOINT`, in upper or lower case. */
         entityType: string
@@ -9711,7 +9711,7 @@ export interface Nouns {
         /** Number of the version. */
         version: number
       }, { 200: DashboardVersion }>
-      /** Restore an old version of a dashboard. Adds a version with the name and contents of the old one. Nothing is lost. */
+      /** Restore an old version of a dashboard. Adds a new version with the name and contents of the old version. All other versions are kept. */
       restore: Call<{
         /** Id of the dashboard. */
         dashboardId: string
@@ -9742,7 +9742,7 @@ export interface Nouns {
     pipelines: {
       /** List the pipelines of the tenant. */
       list: BareCall<Record<never, never>, { 200: IngestPipelinesByKey }>
-      /** Create or replace a pipeline. Documents that arrive after the answer pass through the new pipeline; other nodes use it within a second. */
+      /** Create or replace a pipeline. Documents that arrive at this node after the response pass through the new pipeline; other nodes use the pipeline within a second. */
       update: Call<{
         /** Id of the pipeline: 1 to 255 letters, digits, `_`, `.` and `-`; not `simulate`. */
         pipelineID: string
@@ -9776,7 +9776,7 @@ export interface Nouns {
       }
     }
     templates: {
-      /** Create or replace the template of an application. Samples that arrive after the answer are kept as documents; other nodes use the template within a second. */
+      /** Create or replace the template of an application. Samples that arrive at this node after the response are kept as documents; other nodes use the template within a second. */
       update: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
@@ -9834,7 +9834,7 @@ export interface Nouns {
         body?: DocumentSearch | undefined
       }, { 200: DocumentSearchResult }>
       searches: {
-        /** Search documents several times with one request. The body is lines of JSON, or an array, with headers and bodies in turn, or a single body. A header may name another `index`. At most 100 searches. */
+        /** Search documents several times with one request. The body is lines of JSON, or an array, with a header before each body, or a single body. A header may name another `index`. At most 100 searches. */
         send: Call<{
           /** Id of the tenant of the caller. */
           tenantID: string
@@ -9856,9 +9856,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -9907,7 +9907,7 @@ export interface Nouns {
         /** Id of the rule. */
         ruleId: string
       }, TriggerOfRule>
-      /** Replace the triggers of one type of a rule. Triggers that stay keep their position, new ones are appended. A rule has at most 100 triggers. */
+      /** Replace the triggers of one type of a rule. Triggers that stay keep their position, new triggers are appended. A rule has at most 100 triggers. */
       update: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -9928,7 +9928,7 @@ export interface Nouns {
         /** Id of the rule. */
         ruleId: string
       }, { 200: ActionsOfRule }>
-      /** Replace the actions of one type of a rule. Actions that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative. */
+      /** Replace the actions of one type of a rule. Actions that stay keep their position, new actions are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative. */
       update: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -9937,7 +9937,7 @@ export interface Nouns {
         body: ActionIdsOfRule
       }, { 204: undefined }>
     }
-    /** Execute a rule. Runs the rule and its actions, and answers when all have ended, at most 5 seconds after the rule did. Later traces appear in `/traces`. Failures of scripts are traces with outcome FAILURE. */
+    /** Execute a rule. Runs the rule and its actions, and answers when all actions have ended, at most 5 seconds after the end of the rule. Later traces appear in `/traces`. Failures of scripts are traces with outcome FAILURE. */
     execute: Call<{
       /** Id of the rule. */
       ruleId: string
@@ -9988,7 +9988,7 @@ export interface Nouns {
       body?: Try | undefined
     }, { 200: TryResult }>
     replays: {
-      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it returns with what happened then. Messages of endpoints that the caller may not read are left out. */
+      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. The result compares the value that it returns now with the outcome that was recorded then. Messages of endpoints that the caller may not read are left out. */
       create: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -10049,9 +10049,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10073,7 +10073,7 @@ export interface Nouns {
       actionId: string
       body: WebhookActionFields
     }, { 204: undefined }>
-    /** Delete a webhook action. It is detached from all rules. */
+    /** Delete a webhook action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10090,9 +10090,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10100,7 +10100,7 @@ export interface Nouns {
       sortOrder?: 'asc' | 'desc' | undefined
       /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
-      /** Only actions attached to this rule, and those that execute it. Default: all. */
+      /** Only actions attached to this rule, and actions that execute it. Default: all. */
       ruleId?: string | undefined
     }, RuleExecutionAction>
     /** Get a rule-execution action. The ETag changes with the fields, not with the statistics. */
@@ -10114,7 +10114,7 @@ export interface Nouns {
       actionId: string
       body: RuleExecutionActionFields
     }, { 204: undefined }>
-    /** Delete a rule-execution action. It is detached from all rules. */
+    /** Delete a rule-execution action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10131,9 +10131,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10155,7 +10155,7 @@ export interface Nouns {
       actionId: string
       body: SendEmailActionFields
     }, { 204: undefined }>
-    /** Delete a send-email action. It is detached from all rules. */
+    /** Delete a send-email action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10172,9 +10172,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10196,7 +10196,7 @@ export interface Nouns {
       actionId: string
       body: CommandInvocationActionFields
     }, { 204: undefined }>
-    /** Delete a command-invocation action. It is detached from all rules. */
+    /** Delete a command-invocation action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10213,9 +10213,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10237,7 +10237,7 @@ export interface Nouns {
       actionId: string
       body: MetadataUpdateActionFields
     }, { 204: undefined }>
-    /** Delete a metadata-update action. It is detached from all rules. */
+    /** Delete a metadata-update action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10254,9 +10254,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10278,7 +10278,7 @@ export interface Nouns {
       actionId: string
       body: DataSampleActionFields
     }, { 204: undefined }>
-    /** Delete a data-sample action. It is detached from all rules. */
+    /** Delete a data-sample action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10295,9 +10295,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10319,7 +10319,7 @@ export interface Nouns {
       actionId: string
       body: TimeSeriesActionFields
     }, { 204: undefined }>
-    /** Delete a time-series action. It is detached from all rules. */
+    /** Delete a time-series action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10336,9 +10336,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10360,7 +10360,7 @@ export interface Nouns {
       actionId: string
       body: AlertActivationActionFields
     }, { 204: undefined }>
-    /** Delete an alert-activation action. It is detached from all rules. */
+    /** Delete an alert-activation action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10377,9 +10377,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10401,7 +10401,7 @@ export interface Nouns {
       actionId: string
       body: AlertResolutionActionFields
     }, { 204: undefined }>
-    /** Delete an alert-resolution action. It is detached from all rules. */
+    /** Delete an alert-resolution action. The deletion detaches the action from all rules. */
     delete: Call<{
       /** Id of the action. */
       actionId: string
@@ -10418,9 +10418,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10440,7 +10440,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointMetadataUpdatedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-metadata-updated trigger. It is detached from all rules. */
+    /** Delete an endpoint-metadata-updated trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10457,9 +10457,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10479,7 +10479,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointDataSamplesReceivedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-data-samples-received trigger. It is detached from all rules. */
+    /** Delete an endpoint-data-samples-received trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10496,9 +10496,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10518,7 +10518,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointDataSamplesReceivedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-data-sample-updated trigger, by the older path. It is detached from all rules. */
+    /** Delete an endpoint-data-sample-updated trigger, by the older path. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10535,9 +10535,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10557,7 +10557,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointTimeSeriesUpdatedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-time-series-updated trigger. It is detached from all rules. */
+    /** Delete an endpoint-time-series-updated trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10574,9 +10574,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10596,7 +10596,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointCommandDispatchedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-command-dispatched trigger. It is detached from all rules. */
+    /** Delete an endpoint-command-dispatched trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10613,9 +10613,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10635,7 +10635,7 @@ export interface Nouns {
       triggerId: string
       body: EndpointCommandResultReceivedTriggerFields
     }, { 204: undefined }>
-    /** Delete an endpoint-command-result-received trigger. It is detached from all rules. */
+    /** Delete an endpoint-command-result-received trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10652,9 +10652,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10674,7 +10674,7 @@ export interface Nouns {
       triggerId: string
       body: AlertLifecycleEventTriggerFields
     }, { 204: undefined }>
-    /** Delete an alert-lifecycle-event trigger. It is detached from all rules. */
+    /** Delete an alert-lifecycle-event trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10691,9 +10691,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10713,7 +10713,7 @@ export interface Nouns {
       triggerId: string
       body: CronTriggerFields
     }, { 204: undefined }>
-    /** Delete a cron trigger. It is detached from all rules. */
+    /** Delete a cron trigger. The deletion detaches the trigger from all rules. */
     delete: Call<{
       /** Id of the trigger. */
       triggerId: string
@@ -10730,9 +10730,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10767,9 +10767,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10804,9 +10804,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text; case is ignored. Default: all. */
+      /** Only objects whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text; case is ignored. Default: all. */
+      /** Only objects whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10833,7 +10833,7 @@ export interface Nouns {
   alerts: {
     /** List alerts. */
     list: BareListCall<{
-      /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
+      /** Only alerts of entities of this type: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
       entityType?: string | undefined
       /** Only alerts of these endpoints or tenants. Default: all. */
       entityIds?: string | readonly string[] | undefined
@@ -10859,7 +10859,7 @@ export interface Nouns {
       fromStartedAt?: string | undefined
       /** Only alerts that started at this time or earlier. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
       toStartedAt?: string | undefined
-      /** Field to sort by; equal ones are in the order of their ids. Default: startedAt. */
+      /** Field to sort by. Alerts with the same value are in the order of their ids. Default: startedAt. */
       sort?: 'startedAt' | 'lastActiveAt' | 'severityLevel' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
@@ -10868,18 +10868,18 @@ export interface Nouns {
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
     }, Alert>
-    /** Search alerts with criteria in the body. The criteria are those of the list; lists are arrays. */
+    /** Search alerts with criteria in the body. The body has the same criteria as the query of the list. A criterion with several values is an array. */
     search: BareListCall<{
       body?: AlertSearch | undefined
     }, Alert>
-    /** Delete several alerts. Deletes the alerts that exist and that the caller may delete, and names the others. */
+    /** Delete several alerts. Deletes the alerts that exist and that the caller may delete, and names the alerts that it has not deleted. */
     deleteMany: Call<{
       body: AlertIds
     }, { 200: DeletedAlerts }>
     types: {
       /** List the types of alerts. */
       list: BareListCall<{
-        /** Only types of alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
+        /** Only types of alerts of entities of this type: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
         entityType?: string | undefined
       }, string>
     }
@@ -10973,7 +10973,7 @@ export interface Nouns {
       /** Id of the VPN client, a UUID. */
       vpnclientID: string
     }, { 200: WrappedVpnClient }>
-    /** Revoke a VPN client, or delete the record of a revoked one. An active client is revoked: its certificate is added to the revocation list, its connection ends within 10 seconds, and its address becomes free. Deleting a revoked client removes its record. */
+    /** Revoke a VPN client, or delete the record of a revoked VPN client. An active client is revoked: its certificate is added to the revocation list, its connection ends within 10 seconds, and its address becomes free. Deleting a revoked client removes its record. */
     delete: Call<{
       /** Id of the VPN client, a UUID. */
       vpnclientID: string
@@ -11051,14 +11051,14 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     netDevices: {
-      /** List devices of the network that are not mapped. Asks the network for the devices of its application and leaves out those with a device integration. */
+      /** List devices of the network that are not mapped. Asks the network for the devices of its application, and leaves out devices that have a device integration. */
       list: ListCall<{
         /** Id of the application integration. */
         appIntegrationId: number
       }, NetDevice>
     }
     devices: {
-      /** Create device integrations. Registers an endpoint for each device. A device that is mapped already fails alone, in `failed`; anything malformed refuses the whole request. */
+      /** Create device integrations. Registers an endpoint for each device. A device that is already mapped is listed in `failed`, and the other devices are created. If the body is malformed, the whole request is rejected. */
       create: Call<{
         /** Id of the application integration. */
         appIntegrationId: number
@@ -11156,7 +11156,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     gateways: {
-      /** Create gateway integrations. Registers an endpoint for each gateway, and with `registerGatewaysOnNet` first the gateway in the network. A gateway that is taken or refused by the network fails alone, in `failed`; anything malformed refuses the whole request. */
+      /** Create gateway integrations. Registers an endpoint for each gateway, and with `registerGatewaysOnNet` first the gateway in the network. A gateway that is already registered, or that the network refuses, is listed in `failed`, and the other gateways are created. If the body is malformed, the whole request is rejected. */
       create: Call<{
         /** Id of the account integration. */
         accountIntegrationId: number
@@ -11243,12 +11243,12 @@ export interface Nouns {
       }, { 201: CreatedJob }>
     }
     configurations: {
-      /** Set a configuration of many endpoints by a job. Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. Endpoints that have an equal one keep it. Endpoints of a version whose schema rejects it fail with the reason. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Set a configuration of many endpoints by a job. Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. An endpoint that already has an equal configuration keeps it. If the schema of its version rejects the configuration, the endpoint fails with the reason. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewConfigurationJob
       }, { 201: CreatedJob }>
     }
-    /** List the jobs of all services. The newest first: jobs over endpoints, batches of registrations, commands to filters, matching of filters, exports. The caller sees its own jobs, and with the scope `application:job:read` those of the tenant or of an application. Ended jobs are deleted after some days. */
+    /** List the jobs of all services. The newest first: jobs over endpoints, batches of registrations, commands to filters, matching of filters, exports. The caller sees its own jobs, and with the scope `application:job:read` all jobs of the tenant or of an application. Ended jobs are deleted after some days. */
     list: BareListCall<{
       /** Only jobs in these states: prepared, waiting, running, finished, canceled. Default: all. */
       state?: string | readonly string[] | undefined
@@ -11269,7 +11269,7 @@ export interface Nouns {
       jobId: string
     }, { 200: JobDetails }>
     items: {
-      /** List the items of a job with their results. The items are in the order of processing. After a cancellation, `pending` items were not touched, and all others are done. */
+      /** List the items of a job with their results. The items are in the order of processing. After a cancellation, items in the state `pending` were not processed, and all other items are done. */
       list: ListCall<{
         /** Id of the job. */
         jobId: string
@@ -11286,13 +11286,13 @@ export interface Nouns {
       /** Id of the job. */
       jobId: string
     }, { 200: JobDetails }>
-    /** Cancel a job. Waits for the part in progress. After the response no other item is touched: each is done, or it is `pending` and was not touched. The creator of a job can cancel it; others need the scope `application:job:cancel`. */
+    /** Cancel a job. Waits for the part in progress. After the response, no further item is processed: an item is either done, or in the state `pending` and unchanged. The creator of a job can cancel it; other callers need the scope `application:job:cancel`. */
     cancel: Call<{
       /** Id of the job. */
       jobId: string
     }, { 200: JobDetails }>
     endpointExports: {
-      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; those that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
+      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; endpoints that are registered during the export may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
       create: Call<{
         body: NewEndpointExport
       }, { 201: JobDetails }>
@@ -11339,24 +11339,24 @@ export interface Nouns {
       topics: string | readonly string[]
       /** Only events of this application. Required for `series`. Default: all applications. */
       applicationName?: string | undefined
-      /** Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later. */
+      /** Only events of these endpoints (ids). Default: all endpoints that the caller may read, including endpoints that are registered later. */
       endpointIds?: string | readonly string[] | undefined
       /** `series`: only points of these series. Default: all. */
       seriesNames?: string | readonly string[] | undefined
       /** Begin with the events that were stored since this time. Default: new events only, or see Last-Event-ID. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
       since?: string | undefined
-      /** Id of the last event that the client received. Each topic then begins with the events that were stored since, and some before, which the client recognises by their `id`. Default: new events only. */
+      /** Id of the last event that the client received. Each topic then begins with the events that were stored since. It may repeat some earlier events, which the client recognises by their `id`. Default: new events only. */
       'last-event-id'?: string | undefined
     }, { 200: AsyncIterable<ServerEvent> }>
   }
   streams: {
     /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
-      /** Id of the last event that the client received. Each topic then begins with the events that were stored since, and some before, which the client recognises by their `id`. Default: new events only. */
+      /** Id of the last event that the client received. Each topic then begins with the events that were stored since. It may repeat some earlier events, which the client recognises by their `id`. Default: new events only. */
       'last-event-id'?: string | undefined
       body: StreamRequest
     }, { 200: AsyncIterable<ServerEvent> }>
-    /** Change the subscriptions of an open stream. Replaces all subscriptions. Those whose id and filters are the same continue without interruption. Any node accepts the request. It needs the same caller as the stream; the credentials of the stream stay those with which it was opened. */
+    /** Change the subscriptions of an open stream. Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. It needs the same caller as the stream; the stream keeps the credentials with which it was opened. */
     update: Call<{
       /** Id of the stream, from its event `open`. */
       streamId: string

@@ -4,7 +4,7 @@ import { byId, roleNames, SubjectName, scopeNames } from '../shapes.ts'
 export const readMe = {
   name: 'me.get',
   summary: 'Get the caller with its permissions',
-  description: 'Says who the presented access token or API key belongs to.',
+  description: 'Returns the user, client or API key to which the presented access token or API key belongs.',
   response: {
     200: Type.Object(
       {
@@ -154,8 +154,7 @@ export const endSession = {
   name: 'me.sessions.delete',
   summary: 'End a session of the calling user',
   description:
-    'Its tokens end within a second. Other sessions of the same browser end too, because the browser could renew them ' +
-    'without a password.',
+    'The tokens of the session end within a second. Other sessions of the same browser end too, because the browser could renew these tokens without a password.',
   params: byId('session'),
   response: { 204: Empty() },
   fails: { 403: usersOnly, 404: 'The user has no session with this id.' },

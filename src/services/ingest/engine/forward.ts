@@ -1,4 +1,4 @@
-/** Answers searches with the search engine. A filter restricts them to the documents that the caller may read. */
+/** Answers searches with the search engine. A filter restricts the hits to documents that the caller may read. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { EngineUnavailable } from '../errors.ts'

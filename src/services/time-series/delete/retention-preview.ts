@@ -17,7 +17,7 @@ import { configuredRetention } from './retention.ts'
 import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
-  /** Previews the proposed retention. Without a proposal, previews the configured one. */
+  /** Previews the proposed retention. Without a proposal, previews the configured retention. */
   previewFor(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
   preview: TimeSeries['previewRetention']
 }

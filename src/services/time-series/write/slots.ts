@@ -14,7 +14,7 @@ export interface Slots {
 
 export interface SlotLimits {
   ageHours: number
-  /** A slot is closed when it has at least this many rows in total and, on average, for each endpoint. */
+  /** A slot is closed when it has at least `rows` rows, and on average at least `rowsPerEndpoint` rows for each endpoint. */
   rows: number
   rowsPerEndpoint: number
 }
@@ -48,7 +48,7 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
 
   /**
    * Saves the number at which a slot was opened. It is called after the commit, so that rows in older slots have smaller numbers. If the
-   * node dies before that, the next round saves it.
+   * node dies before the number is saved, the next call of `rotate` saves a number.
    */
   const saveOpening = async (slot: number) => store.saveOpening(db.sql, slot, await nextWritten(db.sql))
 

@@ -48,7 +48,7 @@ export interface ConnectionDeps {
 
 const netmask = '255.255.240.0'
 const retryMs = 1000
-/** Maximum number of attempts to read a client. They fit into the minute that OpenVPN allows for a handshake. */
+/** Maximum number of attempts to read a client. So many attempts fit into the minute that OpenVPN allows for a handshake. */
 const attemptsMax = 55
 
 export function createConnections(deps: ConnectionDeps): Connections {
