@@ -8,6 +8,7 @@ import { serviceSettings } from './assembly/settings.ts'
 import { commandLineSettings } from './command-line-settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
 import { mailSettings } from './kernel/mail-settings.ts'
+import { networkSettingChecks } from './kernel/network-setting-checks.ts'
 import { type Environment, originsIn, readSetting, settingPrefix } from './kernel/setting-values.ts'
 import {
   ConfigurationError,
@@ -196,7 +197,9 @@ export function readSettings(environment: Environment = process.env): Map<string
     const nearest = nearestOf(variable.slice(settingPrefix.length), known)
     throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${settingPrefix}${nearest}`)
   }
-  return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readSetting(name, setting, environment)]))
+  const read = ([name, setting]: [string, Setting]) =>
+    [name, readSetting(name, setting, environment, networkSettingChecks)] as const
+  return new Map(Object.entries(allSettings).map(read))
 }
 
 /** Returns the most similar known name. Names that start with the typed text are preferred. */

@@ -63,7 +63,7 @@ export async function nextWords(commands: Commands, words: string[]): Promise<st
   if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']
   if (name === 'help') return rest.length === 0 ? [...Object.keys(commands), ...nouns()] : await verbsBelow(rest)
   if (words.at(-1) === '--context') return contextNames()
-  const operation = findOperation(words)
+  const operation = await findOperation(words)
   if (operation) return await wordsOfOperation(operation.name, operation.rest.at(-1))
   const verbs = await verbsBelow(words)
   if (!Object.hasOwn(commands, name)) return verbs

@@ -1,14 +1,25 @@
 /** Reads and checks the values of settings. */
-import { readTrustProxy } from './client-address.ts'
-import { parseUrl } from './db/address.ts'
-import { ConfigurationError, type EffectiveSetting, type Setting } from './settings.ts'
+import { ConfigurationError, type EffectiveSetting, type Kind, type Setting } from './settings.ts'
 
 export type Environment = Record<string, string | undefined>
 
 export const settingPrefix = 'WAYPOST_'
 const anyInteger = [0, 999_999_999] as const
 
-export function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
+/** Returns the text of the expected values if a value is invalid, or throws an error with a better explanation. */
+type Check = (name: string, value: string) => string | undefined
+export type Checks = Partial<Record<Kind, Check>>
+
+/**
+ * Reads a setting. `checks` are for kinds that commands of the API do not have: loading the checks would slow these commands down, and they
+ * are in `network-setting-checks.ts`.
+ */
+export function readSetting(
+  name: string,
+  setting: Setting,
+  environment: Environment,
+  checks: Checks = {},
+): EffectiveSetting {
   const secret = setting.secret === true
   // An empty variable counts as unset, because Compose files often contain empty variables.
   const text = environment[settingPrefix + name] || undefined
@@ -16,7 +27,7 @@ export function readSetting(name: string, setting: Setting, environment: Environ
   if (text !== undefined && file !== undefined)
     throw new ConfigurationError(`${settingPrefix}${name} and ${settingPrefix}${name}_FILE are both set; choose one`)
   if (text !== undefined)
-    return { name: settingPrefix + name, value: validated(name, setting, text), origin: 'environment', secret }
+    return { name: settingPrefix + name, value: validated(name, setting, text, checks), origin: 'environment', secret }
   if (file !== undefined) {
     let text: string
     try {
@@ -24,14 +35,14 @@ export function readSetting(name: string, setting: Setting, environment: Environ
     } catch (error) {
       throw new ConfigurationError(`${settingPrefix}${name}_FILE: ${(error as Error).message}`)
     }
-    return { name: settingPrefix + name, value: validated(name, setting, text), origin: 'file', secret }
+    return { name: settingPrefix + name, value: validated(name, setting, text, checks), origin: 'file', secret }
   }
   return { name: settingPrefix + name, value: setting.default, origin: 'default', secret }
 }
 
 type InvalidValue = (expected: string) => ConfigurationError
 
-function validated(name: string, setting: Setting, value: string): string {
+function validated(name: string, setting: Setting, value: string, checks: Checks): string {
   const invalidValue = (expected: string) =>
     new ConfigurationError(
       `${settingPrefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
@@ -48,12 +59,6 @@ function validated(name: string, setting: Setting, value: string): string {
     case 'switch':
       if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
       return value
-    case 'proxies': {
-      if (value === 'on') throw new ConfigurationError(proxiesOnText(name))
-      const read = readTrustProxy(value)
-      if (typeof read === 'string') throw invalidValue(read)
-      return value
-    }
     case 'origins':
       if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
         throw invalidValue('origins such as https://app.example.com, without a path, separated by commas; or *')
@@ -62,14 +67,14 @@ function validated(name: string, setting: Setting, value: string): string {
       if (!isWebAddress(value))
         throw invalidValue('an address such as https://host:port, without user, query and fragment')
       return value.replace(/\/+$/, '')
-    case 'database address':
-      if (!isDatabaseAddress(value)) throw invalidValue('an address such as postgres://user:password@host:port/name')
-      return value
     case 'url':
       if (!URL.canParse(value)) throw invalidValue('an address such as scheme://host:port')
       return value.replace(/\/+$/, '')
-    default:
+    default: {
+      const expected = checks[setting.kind]?.(name, value)
+      if (expected !== undefined) throw invalidValue(expected)
       return value
+    }
   }
 }
 
@@ -83,19 +88,6 @@ export const originsIn = (value: string) =>
     .split(',')
     .map((origin) => origin.trim())
     .filter((origin) => origin !== '')
-
-const proxiesOnText = (name: string) =>
-  `${settingPrefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
-  `(${settingPrefix}${name}=1), or their networks (${settingPrefix}${name}=10.0.0.0/8,fd00::/8)`
-
-function isDatabaseAddress(value: string): boolean {
-  try {
-    parseUrl(value)
-    return true
-  } catch {
-    return false
-  }
-}
 
 function isWebAddress(value: string): boolean {
   if (!URL.canParse(value)) return false

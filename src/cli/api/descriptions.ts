@@ -1,6 +1,6 @@
-/** Loads the descriptions of one noun. Loading the descriptions of all nouns would add 15 ms to each command. */
+/** Loads the descriptions of one noun. Loading the descriptions of all nouns would add 15 ms to each command, and the table of the SDK 3 ms. */
 import type { Description } from '../../../sdk/src/descriptions.ts'
-import { table } from '../../../sdk/src/table.ts'
+import { existsSync } from './files.ts'
 
 /** Returns the descriptions of the operations of a noun, in the order of the API reference. */
 export async function descriptionsOf(noun: string): Promise<Description[]> {
@@ -13,9 +13,14 @@ export async function descriptionOf(name: string): Promise<Description | undefin
   return Object.hasOwn(texts, name) ? JSON.parse(texts[name]!) : undefined
 }
 
-/** Returns the descriptions of a noun as JSON, by the names of the operations. */
+/** Returns the names of the operations of a noun, in the order of the API reference. */
+export const namesOf = async (noun: string): Promise<string[]> => Object.keys(await textsOf(noun))
+
+/** Returns the descriptions of a noun as JSON, by the names of the operations. Any other word has no operations. */
 async function textsOf(noun: string): Promise<Record<string, string>> {
-  if (!Object.hasOwn(table, noun)) return {}
-  const { described } = (await import(`../../../sdk/src/described/${noun}.ts`)) as { described: Record<string, string> }
+  if (!/^[a-zA-Z]+$/.test(noun)) return {}
+  const file = new URL(`../../../sdk/src/described/${noun}.ts`, import.meta.url)
+  if (!existsSync(file)) return {}
+  const { described } = (await import(file.href)) as { described: Record<string, string> }
   return described
 }

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
+import { operationOf as readFromTable } from '../../../sdk/src/operation.ts'
+import { table } from '../../../sdk/src/table.ts'
 import { commands } from '../commands.ts'
 import { nextWords } from '../completion.ts'
+import { operationOf } from './call.ts'
 import { dashed } from './dashed.ts'
 import { flagsOf, formats, parseCommand } from './flags.ts'
 import { helpOfOperation } from './help.ts'
@@ -12,12 +15,12 @@ import { nouns } from './nouns.ts'
 
 const parse = (name: string, ...argv: string[]) => parseCommand(describe(name)!, argv)
 
-test('every operation is found by the words of its name, and has a help text and its flags', () => {
+test('every operation is found by the words of its name, and has a help text and its flags', async () => {
   assert.ok(operationNames().length > 480)
   for (const name of operationNames()) {
     const words = name.split('.').map(dashed)
-    assert.deepEqual(findOperation([...words, '--x']), { name, rest: ['--x'] })
-    assert.deepEqual(findOperation(name.split('.'))?.name, name)
+    assert.deepEqual(await findOperation([...words, '--x']), { name, rest: ['--x'] })
+    assert.deepEqual((await findOperation(name.split('.')))?.name, name)
     const description = describe(name)!
     const flags = flagsOf(description).map(({ flag }) => flag)
     assert.equal(new Set(flags).size, flags.length, name)
@@ -27,13 +30,20 @@ test('every operation is found by the words of its name, and has a help text and
   }
 })
 
-test('the longest matching words name the operation, and arguments follow them', () => {
-  assert.deepEqual(findOperation(['endpoints', 'metadata', 'get', 'thermo-1']), {
+test('an operation of the command line is the operation of the SDK', () => {
+  for (const name of operationNames()) {
+    const { paging, ...expected } = readFromTable(table, name)!
+    assert.deepEqual(operationOf(describe(name)!), { ...expected, paging: undefined }, name)
+  }
+})
+
+test('the longest matching words name the operation, and arguments follow them', async () => {
+  assert.deepEqual(await findOperation(['endpoints', 'metadata', 'get', 'thermo-1']), {
     name: 'endpoints.metadata.get',
     rest: ['thermo-1'],
   })
-  assert.equal(findOperation(['endpoints', 'fly']), undefined)
-  assert.equal(findOperation(['constructor', 'list']), undefined)
+  const unknown = [['endpoints', 'fly'], ['constructor', 'list'], ['../me', 'get'], ['../../src/errors', 'get'], ['.', 'get'], ['', 'get'], []]
+  for (const words of unknown) assert.equal(await findOperation(words), undefined, words.join(' '))
 })
 
 test('values have the types of the API', () => {

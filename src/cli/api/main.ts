@@ -7,7 +7,7 @@ import { visible } from './visible.ts'
 
 /** Runs the operation. `commands` are the names of all other commands, which are suggested after a typing error. */
 export async function runOperation(words: string[], asksForHelp: boolean, commands: string[]): Promise<number> {
-  const operation = findOperation(words)
+  const operation = await findOperation(words)
   if (operation && !asksForHelp) {
     await callOperation((await descriptionOf(operation.name))!, operation.rest)
     return 0
@@ -28,7 +28,7 @@ export async function runOperation(words: string[], asksForHelp: boolean, comman
     return 2
   }
   const nounWords = words.filter((word) => !word.startsWith('-'))
-  const known = nounWords.slice(0, knownWords(nounWords))
+  const known = nounWords.slice(0, await knownWords(nounWords))
   const help = await helpOfNoun(known)
   if (asksForHelp) {
     process.stdout.write(help)

@@ -1,22 +1,16 @@
 /** Converts between words of the command line and names of operations: `endpoints metadata patch` is `endpoints.metadata.patch`. */
-import { table } from '../../../sdk/src/table.ts'
 import { dashed } from './dashed.ts'
-import { descriptionsOf } from './descriptions.ts'
+import { descriptionsOf, namesOf } from './descriptions.ts'
 
 const wordsOf = (name: string) => name.split('.').map(dashed)
 
 /** Returns the noun of the API that a command-line argument names: `api-keys` and `apiKeys` both name `apiKeys`. */
-const nounOf = (word: string) =>
-  (Object.keys(table) as (keyof typeof table)[]).find((noun) => dashed(noun) === dashed(word))
-
-function namesOf(word: string): string[] {
-  const noun = nounOf(word)
-  return noun ? table[noun].split('\n').map((line) => `${noun}.${line.slice(0, line.indexOf(' '))}`) : []
-}
+const nounOf = (word: string) => dashed(word).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Finds the operation that the first words name. Also returns the arguments after these words. */
-export function findOperation(args: readonly string[]): { name: string; rest: string[] } | undefined {
-  const byWords = new Map(namesOf(args[0] ?? '').map((name) => [wordsOf(name).join(' '), name]))
+export async function findOperation(args: readonly string[]): Promise<{ name: string; rest: string[] } | undefined> {
+  const names = await namesOf(nounOf(args[0] ?? ''))
+  const byWords = new Map(names.map((name) => [wordsOf(name).join(' '), name]))
   const wordCount = args.findIndex((word) => word.startsWith('-'))
   const longest = Math.min(wordCount < 0 ? args.length : wordCount, 4)
   for (let length = longest; length >= 1; length--) {
@@ -27,8 +21,8 @@ export function findOperation(args: readonly string[]): { name: string; rest: st
 }
 
 /** Returns how many of the first words are the beginning of an operation's name. */
-export function knownWords(words: readonly string[]): number {
-  const names = namesOf(words[0] ?? '').map(wordsOf)
+export async function knownWords(words: readonly string[]): Promise<number> {
+  const names = (await namesOf(nounOf(words[0] ?? ''))).map(wordsOf)
   let count = words.length
   while (count > 0 && !names.some((name) => startsWith(name, words.slice(0, count)))) count--
   return count
@@ -36,7 +30,7 @@ export function knownWords(words: readonly string[]): number {
 
 /** Lists the operations of a noun, or only the operations that start with the given words, with their summaries. */
 export async function operationsBelow(words: readonly string[]): Promise<{ words: string; summary: string }[]> {
-  const described = await descriptionsOf(nounOf(words[0] ?? '') ?? '')
+  const described = await descriptionsOf(nounOf(words[0] ?? ''))
   return described
     .filter(({ name }) => startsWith(wordsOf(name), words))
     .map(({ name, summary }) => ({ words: wordsOf(name).join(' '), summary }))

@@ -83,6 +83,60 @@ test('a refused or broken connection, an incomplete response and a time-out each
   await assert.rejects(get(), { code: 'interrupted' })
 })
 
+test('large bodies are streamed in both directions, and a slow reader slows the server down', async () => {
+  const [chunk, count] = [Buffer.alloc(64 * 1024, 'x'), 512]
+  let received = 0
+  let sent = 0
+  answer = async (request, response) => {
+    for await (const bytes of request) received += bytes.length
+    response.writeHead(200, { 'content-type': 'application/octet-stream' })
+    for (; sent < count; sent++)
+      if (!response.write(chunk)) await new Promise((resolve) => response.once('drain', resolve))
+    response.end()
+  }
+  const parts = async function* () {
+    for (let index = 0; index < count; index++) yield chunk
+  }
+  const response = await nodeFetch(url, { method: 'PUT', body: ReadableStream.from(parts()) })
+  assert.equal(received, count * chunk.length)
+  const reader = response.body!.getReader()
+  let read = (await reader.read()).value!.length
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.ok(sent < count, 'the server has sent everything before it was read')
+  for (let part = await reader.read(); !part.done; part = await reader.read()) read += part.value.length
+  assert.equal(read, count * chunk.length)
+})
+
+test('a caller can cancel a request before its response, and during the body', async () => {
+  const canceled = async (when: (controller: AbortController) => void) => {
+    const controller = new AbortController()
+    const closed = new Promise<void>((resolve) => {
+      const before = answer
+      answer = (request, response) => {
+        response.once('close', resolve)
+        before(request, response)
+        when(controller)
+      }
+    })
+    await assert.rejects(open().call('endpoints.get', { endpointId: 'e' }, { signal: controller.signal }), {
+      code: 'aborted',
+    })
+    await closed
+  }
+  answer = () => {}
+  await canceled((controller) => controller.abort())
+  answer = (_, response) => void response.writeHead(200, json).write('{"begin":')
+  await canceled((controller) => setTimeout(() => controller.abort(), 50))
+})
+
+test('an upload whose connection breaks is an error', async () => {
+  answer = (request) => void request.once('data', () => request.socket.destroy())
+  const endless = async function* () {
+    while (true) yield Buffer.alloc(64 * 1024)
+  }
+  await assert.rejects(open().call('blobs.upload', { 'X-Auth-Token': 't', body: endless() }), { code: 'unreachable' })
+})
+
 test('a command loads only the descriptions of its own noun, and no packages and no settings of services', async () => {
   answer = (_, response) => response.writeHead(200, json).end('{"endpointId":"e"}')
   const listLoaded = `import { registerHooks } from 'node:module'
@@ -96,9 +150,10 @@ test('a command loads only the descriptions of its own noun, and no packages and
   })
   assert.match(stdout, /endpointId {2}e/)
   const loaded: string[] = JSON.parse(stderr)
-  assert.ok(loaded.length < 60, `${loaded.length} modules`)
-  const superfluous = loaded.filter((path) => /node_modules|src\/services|node:(fs|http|util|net|crypto)$/.test(path))
+  assert.ok(loaded.length < 36, `${loaded.length} modules`)
+  const superfluous = loaded.filter((path) => /node_modules|src\/services|kernel\/db|node:(fs|http|util|net|crypto)$/.test(path))
   assert.deepEqual(superfluous, [])
+  assert.ok(!loaded.some((path) => /sdk\/src\/(table|index|lists|live)\.ts$/.test(path)))
   assert.deepEqual(
     loaded.filter((path) => path.includes('/described')).map((path) => path.split('/').at(-1)),
     ['endpoints.ts'],
