@@ -1,6 +1,8 @@
 /** `waypost plan`, `apply` and `export` against real platforms. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/src/index.ts'
@@ -10,7 +12,7 @@ import { planOf } from '../../src/cli/apply/plan.ts'
 import { runSteps } from '../../src/cli/apply/run.ts'
 import { openCommands } from '../harness/commands.ts'
 import { temporaryDirectory } from '../harness/database.ts'
-import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 
 const [one, two] = await Promise.all([startPlatform(), startPlatform()])
 const commands = openCommands()
@@ -78,7 +80,14 @@ file('notes.txt', 'this is no document')
 
 const nothing = async () => {}
 /** Ownership for steps whose created objects the test does not record. */
-const withoutOwnership = { begun: [], lock: nothing, renew: nothing, begin: nothing, end: nothing }
+const withoutOwnership = {
+  begun: [],
+  lock: nothing,
+  requireLease: nothing,
+  stopRenewing() {},
+  begin: nothing,
+  end: nothing,
+}
 
 test('plan shows every object that apply would create, and creates nothing', async () => {
   const plan = await output(one, 'plan', '-f', folder)
@@ -124,6 +133,137 @@ test('apply --prune deletes only objects that an earlier apply created', async (
   assert.ok(roles.includes('by-others') && roles.includes('vintner'), roles)
   assert.equal(await output(one, 'rules', 'list', '-o', 'id'), '')
 })
+
+test('apply --prune does not delete an object that somebody else has created with the name of a deleted one', async () => {
+  const path = join(temporaryDirectory(), 'replaced.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  const documents = `
+kind: role
+name: lost
+scopes: [endpoint:read]
+---
+kind: application
+name: lost
+---
+kind: version
+applicationName: lost
+nameSuffix: v1
+---
+kind: configuration
+version: lost-v1
+config: { a: 1 }
+---
+kind: cron-trigger
+name: lost
+cronExpression: 0 3 * * *
+timezone: Europe/Kyiv
+---
+kind: rule
+name: lost
+expression: return true
+`
+  const set = ['--set', 'replaced', '--yes']
+  writeFileSync(path, documents)
+  await output(one, 'apply', '-f', path, ...set)
+  const remove = async () => {
+    for (const noun of ['rules', 'cron-triggers']) {
+      const [id] = (await output(one, noun, 'list', '--name', 'lost', '-o', 'id')).split('\n')
+      await output(one, noun, 'delete', id!)
+    }
+    await output(one, 'applications', 'delete', 'lost')
+    await output(one, 'roles', 'delete', 'lost')
+  }
+  await remove()
+  // Another set stands for somebody else.
+  await output(one, 'apply', '-f', path, '--set', 'others', '--yes')
+  const empty = join(path, '../empty.yaml')
+  writeFileSync(empty, 'kind: role\nname: another\nscopes: [endpoint:read]\n')
+  const pruned = await output(one, 'apply', '-f', empty, '--prune', ...set)
+  assert.match(pruned, /^\+ role another\n1 to create, 0 to change, 0 to delete, 0 unchanged\.\n/)
+  assert.match(await output(one, 'plan', '-f', path), / 0 to change, 0 to delete, 6 unchanged\.\n$/)
+  // The set that created them deletes them, also after a change.
+  writeFileSync(path, documents.replace('a: 1', 'a: 2').replace('[endpoint:read]', '[endpoint:update]'))
+  await output(one, 'apply', '-f', path, '--set', 'others', '--yes')
+  assert.match(await output(one, 'apply', '-f', empty, '--prune', '--set', 'others', '--yes'), / 6 to delete/)
+})
+
+/** Forwards requests to a platform, and holds the first that creates a role for ever. */
+async function openHoldingProxy({ baseUrl }: RunningPlatform) {
+  let hold = () => {}
+  const isHeld = new Promise<void>((resolve) => {
+    hold = resolve
+  })
+  const server = createServer((request, response) => {
+    const { method = '', url = '', headers } = request
+    if (method === 'POST' && url.endsWith('/roles')) return hold()
+    const forwarded = httpRequest(new URL(url, baseUrl), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, isHeld, close }
+}
+
+test('after kill -9 of an apply, the next apply on the same machine continues at once, and on another machine within seconds', async () => {
+  const path = join(temporaryDirectory(), 'killed.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  const proxy = await openHoldingProxy(one)
+  const key = JSON.parse(await output(one, 'api-keys', 'create', '--name', 'killed', '-o', 'json')).key as string
+  const environment = { ...home, WAYPOST_URL: proxy.url, WAYPOST_API_KEY: key }
+  const kill = async (name: string) => {
+    writeFileSync(path, `kind: role\nname: ${name}\nscopes: [endpoint:read]\n`)
+    let pid = 0
+    const killed = runCommand(['apply', '-f', path, '--yes', '--set', 'killed'], {
+      environment,
+      onSpawn: (child) => (pid = child.pid!),
+    })
+    await Promise.race([
+      proxy.isHeld,
+      killed.then(({ stdout, stderr }) => Promise.reject(new Error(`apply has ended: ${stdout}${stderr}`))),
+    ])
+    process.kill(pid, 'SIGKILL')
+    await killed
+  }
+  const again = () => run(one, 'apply', '-f', path, '--yes', '--set', 'killed')
+  try {
+    await kill('killed-here')
+    const here = await again()
+    assert.deepEqual([here.code, here.stderr], [0, ''])
+    assert.match(here.stdout, /created role killed-here/)
+
+    await kill('killed-there')
+    await pretendOtherMachine('killed')
+    const began = performance.now()
+    const there = await again()
+    assert.match(there.stderr, /^waypost: another apply runs, or was interrupted; waiting up to 6 s\n$/)
+    assert.match(there.stdout, /created role killed-there/)
+    assert.ok(performance.now() - began < 10_000)
+  } finally {
+    proxy.close()
+  }
+})
+
+/** Changes the stored lease of a set, so that it seems to belong to a process of another machine. */
+async function pretendOtherMachine(set: string) {
+  const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
+  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+  for await (const { name, configId } of client.systemConfigurations.tenants.list({ tenantId: 'default' })) {
+    if (name !== `waypost-apply-${set}`) continue
+    const { body, etag } = await client.systemConfigurations.tenants.get({ tenantId: 'default', configId })
+    const stored = JSON.parse((body as { config: string }).config)
+    stored.lease.process = stored.lease.process.replace(/^\S+/, 'another-machine')
+    const args = { tenantId: 'default', configId, body: { name, config: JSON.stringify(stored) } }
+    assert.equal((await client.systemConfigurations.tenants.update(args, { ifMatch: etag! })).status, 204)
+    return
+  }
+  assert.fail('there is no lease')
+}
 
 test('if one step fails, apply reports it and does all other steps', async () => {
   const mixed = join(temporaryDirectory(), 'mixed.yaml')
@@ -238,7 +378,7 @@ test('objects that an interrupted apply created are recorded by the next apply, 
   // The process ends before it can store which objects it has created.
   const end = async () => Promise.reject(killed)
   await assert.rejects(
-    runSteps(client, steps.slice(0, 1), { ...ownership, lock: nothing, renew: nothing, end }),
+    runSteps(client, steps.slice(0, 1), { ...ownership, lock: nothing, requireLease: nothing, end }),
     killed,
   )
   const set = ['--set', 'interrupted', '--yes']

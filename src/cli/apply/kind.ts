@@ -9,6 +9,11 @@ export type Fields = Record<string, unknown>
 /** An object that exists. */
 export interface Found {
   key: string
+  /**
+   * Distinguishes the object from one that is later created with the same name: its id, or the time of its creation if the API identifies
+   * objects of this kind by name.
+   */
+  identity: string
   /** Arguments that identify the object in the API. */
   args: Fields
   fields: Fields
@@ -104,6 +109,7 @@ export function kindOf(described: Described): Kind {
     described.idArgument ?? describe(`${noun}.get`)!.arguments.findLast((item) => item.in === 'path')!.name
   const change = describe(`${noun}.update`) ? `${noun}.update` : `${noun}.patch`
   const keyOf = (fields: Fields) => identity.map((field) => textField(name, fields, field)).join('/')
+  const identityOf = (body: Fields) => (idField === nameField ? createdAt(body) : String(body[idField]))
 
   return {
     name,
@@ -118,7 +124,7 @@ export function kindOf(described: Described): Kind {
           const args = { ...parent, [idArgument]: item[idField] }
           const { body, etag } = await client.call(`${noun}.get`, args)
           const fields = { ...parent, ...fieldsFor(`${noun}.create`, body as Fields) }
-          yield { key: keyOf(fields), args, fields, etag }
+          yield { key: keyOf(fields), identity: identityOf(body as Fields), args, fields, etag }
         }
     },
     async create(client, fields) {
@@ -137,6 +143,12 @@ export function kindOf(described: Described): Kind {
       await client.call(`${noun}.delete`, args)
     },
   }
+}
+
+/** Returns the time at which an object was created. */
+export function createdAt({ createdDate, createdAt: time = createdDate }: Fields): string {
+  if (typeof time === 'string') return time
+  throw new CommandError('The platform does not say when an object was created; its version is older than this program')
 }
 
 /** Throws if the change would remove a field, because the API of this kind cannot remove fields. */

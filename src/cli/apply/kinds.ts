@@ -4,6 +4,7 @@ import type { Client } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
 import {
   bodyFields,
+  createdAt,
   type Fields,
   type Found,
   type Kind,
@@ -40,7 +41,7 @@ const version: Kind = {
         const { displayName, description } = found as Fields
         const nameSuffix = name.slice(applicationName.length + 1)
         const fields = { applicationName, nameSuffix, ...defined({ displayName, description }) }
-        yield { key: name, args, fields, etag }
+        yield { key: name, identity: createdAt(found as Fields), args, fields, etag }
       }
     }
   },
@@ -71,9 +72,9 @@ const configuration: Kind = {
     for await (const { key } of version.list(client)) {
       const args = { appVersionName: key }
       for await (const item of client.list<ConfigurationItem>('configurations.defaults.list', args)) {
-        const { name, configId, config } = item
+        const { name, configId, config, createdDate: identity } = item
         const fields = { version: key, name, config: JSON.parse(config) as unknown }
-        yield { key: `${key}/${name}`, args: { ...args, name }, fields, etag: configId }
+        yield { key: `${key}/${name}`, identity, args: { ...args, name }, fields, etag: configId }
       }
     }
   },
@@ -89,6 +90,7 @@ interface ConfigurationItem {
   name: string
   configId: string
   config: string
+  createdDate: string
 }
 
 async function putConfiguration(client: Client, fields: Fields, etag: string | undefined) {

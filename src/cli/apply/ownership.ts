@@ -3,10 +3,16 @@ import type { Client } from '../../../sdk/src/index.ts'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
 import { newId } from '../../kernel/ids.ts'
 import { CommandError, exitCodes, usageError } from '../api/errors.ts'
+import { hasEnded, thisProcess } from './process-identity.ts'
+
+/** An object that an apply has created. An object that is created later with the same name has another identity. */
+export interface Owned {
+  name: string
+  identity: string
+}
 
 interface Stored {
-  /** Objects that an apply has created. */
-  owned: string[]
+  owned: Owned[]
   /** Objects that an apply was about to create. At its end, the apply removes them from this list, unless it was interrupted. */
   begun: string[]
   /** The apply that runs now. It renews its lease; a lease that is not renewed belongs to an apply that was interrupted. */
@@ -16,17 +22,20 @@ interface Stored {
 interface Lease {
   holder: string
   renewals: number
+  /** The process of the holder. Other processes of the same machine can see whether it has ended. */
+  process?: string | undefined
 }
 
 export interface Ownership extends Omit<Stored, 'lease'> {
-  /** Waits until no other apply of the set runs. Two concurrent applies could create the same objects twice. */
+  /** Waits until no other apply of the set runs, then renews the lease until the end. Two applies could create the same objects twice. */
   lock(): Promise<void>
-  /** Renews the lease if it is due. Throws if another apply has the lease now. */
-  renew(): Promise<void>
+  /** Throws if another apply has the lease now. */
+  requireLease(): Promise<void>
+  stopRenewing(): void
   /** Records the objects that are about to be created. */
   begin(names: string[]): Promise<void>
   /** Records the outcome of an apply. `begun` are the names that were given to `begin`. */
-  end(outcome: { created: string[]; deleted: string[]; begun: string[] }): Promise<void>
+  end(outcome: { created: Owned[]; deleted: string[]; begun: string[] }): Promise<void>
 }
 
 export async function readOwnership(client: Client, tenantId: string, set: string): Promise<Ownership> {
@@ -34,14 +43,17 @@ export async function readOwnership(client: Client, tenantId: string, set: strin
   const name = `waypost-apply-${set}`
   const change = (next: (stored: Stored) => Stored | undefined) => changeStored(client, tenantId, name, next)
   const { owned, begun } = (await find(client, tenantId, name)).stored
+  const lease = leaseOf(async () => (await find(client, tenantId, name)).stored.lease, change)
   return {
     owned,
     begun,
-    ...leaseOf(async () => (await find(client, tenantId, name)).stored.lease, change),
+    ...lease,
     begin: async (names) => void (await change((stored) => ({ ...stored, begun: union(stored.begun, names) }))),
     async end({ created, deleted, begun: ended }) {
+      lease.stopRenewing()
+      const replaced = [...deleted, ...created.map(({ name: one }) => one)]
       await change((stored) => ({
-        owned: without(union(stored.owned, created), deleted),
+        owned: [...stored.owned.filter((one) => !replaced.includes(one.name)), ...created].sort(byName),
         begun: without(stored.begun, ended),
       }))
     },
@@ -49,28 +61,44 @@ export async function readOwnership(client: Client, tenantId: string, set: strin
 }
 
 /** A lease that is not renewed for this time has ended. */
-const leaseMs = 20_000
-const renewMs = 5_000
+const leaseMs = 6_000
+const renewMs = 1_500
 const pollMs = 500
 
 type Change = (next: (stored: Stored) => Stored | undefined) => Promise<boolean>
 
 /** Returns the functions of the lease. Times are measured by this process only, because clocks of machines differ. */
-function leaseOf(read: () => Promise<Lease | undefined>, change: Change): Pick<Ownership, 'lock' | 'renew'> {
+function leaseOf(
+  read: () => Promise<Lease | undefined>,
+  change: Change,
+): Pick<Ownership, 'lock' | 'requireLease' | 'stopRenewing'> {
   const holder = newId()
-  let [renewals, renewedAt] = [0, 0]
+  const own = thisProcess()
+  let [renewals, renewedAt, isLost] = [0, 0, false]
+  let timer: NodeJS.Timeout | undefined
   const isSame = (a: Lease | undefined, b: Lease | undefined) => a?.holder === b?.holder && a?.renewals === b?.renewals
   /** Takes the lease, unless another apply has taken it. It can be our own already, if the response to an attempt was lost. */
   const take = (from: Lease | undefined) =>
     change((stored) => {
       const isOurs = stored.lease?.holder === holder
-      return isOurs || isSame(stored.lease, from) ? { ...stored, lease: { holder, renewals: ++renewals } } : undefined
+      return isOurs || isSame(stored.lease, from) ? { ...stored, lease: { holder, renewals: ++renewals, process: own } } : undefined
     })
+  async function renew() {
+    if (await take({ holder, renewals })) renewedAt = monotonicMs()
+    else isLost = true
+  }
+  /** Renews the lease between and during steps, because one step can take longer than the lease. A failed renewal is repeated. */
+  function renewLater() {
+    timer = setTimeout(() => {
+      const next = () => timer && !isLost && renewLater()
+      renew().then(next, next)
+    }, renewMs).unref()
+  }
   return {
     async lock() {
       let [seen, since, isNoticed] = [await read(), monotonicMs(), false]
       while (true) {
-        const isFree = seen === undefined || monotonicMs() - since > leaseMs
+        const isFree = seen === undefined || hasEnded(seen.process) || monotonicMs() - since > leaseMs
         if (isFree && (await take(seen))) break
         if (!isFree && !isNoticed)
           process.stderr.write(`waypost: another apply runs, or was interrupted; waiting up to ${leaseMs / 1000} s\n`)
@@ -81,16 +109,22 @@ function leaseOf(read: () => Promise<Lease | undefined>, change: Change): Pick<O
         seen = lease
       }
       renewedAt = monotonicMs()
+      renewLater()
     },
-    async renew() {
-      if (monotonicMs() - renewedAt < renewMs) return
-      if (!(await take({ holder, renewals })))
+    async requireLease() {
+      // The lease is due for longer than a renewal if this process was stopped, or if the platform did not answer.
+      if (monotonicMs() - renewedAt > 2 * renewMs) await renew()
+      if (isLost)
         throw new CommandError('another apply of the same set has begun; plan and apply again', exitCodes.conflict)
-      renewedAt = monotonicMs()
+    },
+    stopRenewing() {
+      clearTimeout(timer)
+      timer = undefined
     },
   }
 }
 
+const byName = (a: Owned, b: Owned) => (a.name < b.name ? -1 : 1)
 const union = (a: string[], b: string[]) => [...new Set([...a, ...b])].sort()
 const without = (a: string[], b: string[]) => a.filter((name) => !b.includes(name))
 

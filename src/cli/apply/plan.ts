@@ -5,6 +5,7 @@ import { CommandError, exitCodes } from '../api/errors.ts'
 import type { Document } from './documents.ts'
 import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
 import { kinds } from './kinds.ts'
+import type { Owned } from './ownership.ts'
 
 export interface Step {
   action: 'create' | 'change' | 'delete' | 'keep'
@@ -20,6 +21,8 @@ export interface Step {
 
 /** The objects that exist in the tenant. */
 interface ExistingObjects {
+  /** Returns the objects with this name. */
+  all(name: string): Found[]
   /**
    * Returns the object with this name. Throws if several objects have it, because a document cannot say which of these objects it means.
    */
@@ -28,18 +31,18 @@ interface ExistingObjects {
 
 /**
  * Creates the plan. `owned` are the objects that an earlier apply created. With `prune`, objects that no document names any more are
- * deleted.
+ * deleted. An object that somebody else has created with the same name is not deleted.
  */
 export async function planOf(
   client: Client,
   documents: Document[],
-  { owned = [] }: { owned?: string[] } = {},
+  { owned = [] }: { owned?: Owned[] } = {},
 ): Promise<Step[]> {
   const named = new Set(documents.map(({ kind, key }) => stepKey(kind.name, key)))
-  const prunable = owned.filter((name) => !named.has(name))
+  const prunable = owned.filter(({ name }) => !named.has(name))
   const used = kinds.filter(
     ({ name }) =>
-      documents.some(({ kind }) => kind.name === name) || prunable.some((key) => key.startsWith(`${name} `)),
+      documents.some(({ kind }) => kind.name === name) || prunable.some((one) => one.name.startsWith(`${name} `)),
   )
   const existing = await readExisting(client, used)
   const steps: Step[] = []
@@ -53,24 +56,26 @@ export async function planOf(
     }
   // Objects are deleted before the objects on which they depend.
   for (const kind of used.toReversed())
-    for (const name of prunable) {
-      const found = existing.get(name)
+    for (const { name, identity } of prunable) {
+      const found = existing.all(name).find((one) => one.identity === identity)
       if (found && name === stepKey(kind.name, found.key))
         steps.push({ action: 'delete', kind, key: found.key, fields: found.fields, found, changes: [] })
     }
   return steps
 }
 
-async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjects> {
+export async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjects> {
   const existing = new Map<string, Found[]>()
   for (const kind of used)
     for await (const found of kind.list(client)) {
       const name = stepKey(kind.name, found.key)
       existing.set(name, [...(existing.get(name) ?? []), found])
     }
+  const all = (name: string) => existing.get(name) ?? []
   return {
+    all,
     get(name) {
-      const [found, ...others] = existing.get(name) ?? []
+      const [found, ...others] = all(name)
       if (others.length > 0)
         throw new CommandError(`there are ${others.length + 1} objects ${name}; rename all but one`, exitCodes.conflict)
       return found
@@ -114,10 +119,12 @@ export async function checkOf(client: Client, steps: Step[]): Promise<(step: Ste
 
 function checkUnchanged({ kind, key, found: planned }: Step, existing: ExistingObjects) {
   const name = stepKey(kind.name, key)
-  const found = existing.get(name)
+  const found = planned
+    ? existing.all(name).find(({ identity }) => identity === planned.identity)
+    : existing.get(name)
   const failed = (happened: string) =>
     new CommandError(`${name} was ${happened} since the plan was made; run plan again`, exitCodes.conflict)
-  if (!found && planned) throw failed('deleted')
+  if (!found && planned) throw failed(existing.all(name).length > 0 ? 'replaced by another' : 'deleted')
   if (found && !planned) throw failed('created')
   if (found && planned && !isDeepStrictEqual(found.fields, planned.fields)) throw failed('changed')
 }

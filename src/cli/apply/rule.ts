@@ -60,7 +60,7 @@ async function read(client: Client, ruleId: string): Promise<Found> {
   const links = await linksOf(client, ruleId)
   const named = linkNames.filter((name) => links[name].length > 0).map((name) => [name, sorted(links[name])])
   const fields = { ...fieldsFor('rules.create', body as Fields), ...Object.fromEntries(named) }
-  return { key: keyOf(fields), args: { ruleId }, fields, etag }
+  return { key: keyOf(fields), identity: ruleId, args: { ruleId }, fields, etag }
 }
 
 export const rule: Kind = {

@@ -4,8 +4,8 @@ import { exitCodeOf } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
 import { print } from '../output.ts'
 import { stepKey } from './kind.ts'
-import type { Ownership } from './ownership.ts'
-import { checkOf, requireUnchanged, type Step } from './plan.ts'
+import type { Owned, Ownership } from './ownership.ts'
+import { checkOf, readExisting, requireUnchanged, type Step } from './plan.ts'
 
 const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'unchanged' } as const
 
@@ -13,6 +13,15 @@ const nameOf = ({ kind, key }: Step) => stepKey(kind.name, key)
 
 /** Runs the steps and returns the failed steps. A step that depends on a failed object fails too, and is reported in the same way. */
 export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
+  await ownership.lock()
+  try {
+    return await runLocked(client, steps, ownership)
+  } finally {
+    ownership.stopRenewing()
+  }
+}
+
+async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
   const failed: { step: Step; exitCode: number }[] = []
   const attempt = async (step: Step, work: () => unknown) => {
     try {
@@ -27,7 +36,6 @@ export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ow
 
   // In some kinds, several objects can have the same name. An object that another client has created meanwhile must not be created twice.
   // Objects to delete are checked before the first step: deleting an object changes the objects that refer to it.
-  await ownership.lock()
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))
@@ -36,26 +44,37 @@ export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ow
   const incomplete: Step[] = []
   for (const step of steps.filter(({ action }) => action !== 'keep')) {
     if (failed.some((one) => one.step === step)) continue
-    await ownership.renew()
+    await ownership.requireLease()
     await attempt(step, async () => {
       await runStep(client, step)
       if (step.action !== 'delete') incomplete.push(step)
       print(`${done[step.action]} ${visible(nameOf(step))}`)
     })
   }
-  const created = succeeded('create')
+  const created = new Set(succeeded('create'))
   for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
   // An interrupted apply was about to create these objects. They exist now, with the fields in the documents.
   const adopted = steps
     .filter(({ found }) => found)
-    .map(nameOf)
-    .filter((name) => ownership.begun.includes(name))
+    .map((step): Owned => ({ name: nameOf(step), identity: step.found!.identity }))
+    .filter(({ name }) => ownership.begun.includes(name))
+  const createdSteps = steps.filter((step) => step.action === 'create' && created.has(nameOf(step)))
   await ownership.end({
-    created: [...created, ...adopted],
+    created: [...(await ownedOf(client, createdSteps)), ...adopted],
     deleted: succeeded('delete'),
-    begun: [...begun, ...adopted],
+    begun: [...begun, ...adopted.map(({ name }) => name)],
   })
   return failed
+}
+
+/** Reads the identities of created objects. If several objects have the same name, none is recorded, so that none is ever deleted. */
+async function ownedOf(client: Client, steps: Step[]): Promise<Owned[]> {
+  const existing = await readExisting(client, [...new Set(steps.map(({ kind }) => kind))])
+  return steps.flatMap((step) => {
+    const name = nameOf(step)
+    const [found, ...others] = existing.all(name)
+    return found && others.length === 0 ? [{ name, identity: found.identity }] : []
+  })
 }
 
 async function runStep(client: Client, step: Step) {

@@ -1,5 +1,5 @@
 import { contentPage } from '../../../kernel/paging.ts'
-import { Empty, ifMatchFails, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, ifMatchFails, type Static, Text, Type } from '../../../kernel/schema.ts'
 import { Page, RoleName, Scopes, scopeNames } from '../shapes.ts'
 
 export const Role = Type.Object(
@@ -8,6 +8,7 @@ export const Role = Type.Object(
     description: Type.Optional(Type.String({ description: 'Free text.' })),
     scopes: scopeNames('Scopes that the role holds on the whole tenant.'),
     builtIn: Type.Boolean({ description: 'true: the role belongs to the platform and cannot be changed.' }),
+    createdAt: DateTime({ description: 'When it was created, in UTC.' }),
   },
   { title: 'Role', description: 'A role: scopes that users and clients can be given together.' },
 )

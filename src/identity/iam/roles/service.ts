@@ -16,11 +16,12 @@ const notFound = (name: string) => () => NotFound({ what: `Role ${name}` })
 /** Names that have a meaning for the platform. No custom role can have them, even in realms without the built-in role. */
 const reserved = ['platform-admin', 'tenant-admin', 'service']
 
-const viewOf = ({ name, description, scopes, platformScopes, builtIn }: store.RoleRow): Role => ({
+const viewOf = ({ name, description, scopes, platformScopes, builtIn, createdAt }: store.RoleRow): Role => ({
   name,
   ...(description !== null && { description }),
   scopes: [...scopes, ...platformScopes],
   builtIn,
+  createdAt,
 })
 
 export type Roles = ReturnType<typeof createRoles>
@@ -46,12 +47,13 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       const { name } = newRole
       if (reserved.includes(name)) throw RoleTaken({ name })
       const role = { name, description: newRole.description ?? null, scopes, platformScopes, builtIn: false }
-      await db.tx(async (sql) => {
-        if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
+      return await db.tx(async (sql) => {
+        const created = await store.insertRole(sql, ctx.tenantId, role)
+        if (!created) throw RoleTaken({ name })
         // Tokens of external issuers may have contained this role before it existed.
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
+        return viewOf(created)
       })
-      return viewOf(role)
     },
     async read(ctx: Ctx, name: string): Promise<Role> {
       authorizeRole(ctx, 'read', name)

@@ -7,19 +7,20 @@ export interface RoleRow {
   scopes: string[]
   platformScopes: string[]
   builtIn: boolean
+  createdAt: Date
 }
 
 export async function findRoles(sql: Sql, tenantId: string, { offset, limit }: Window) {
   const [counted] = await sql`select count(*)::integer as count from identity.roles where tenant_id = ${tenantId}`
   const rows = await sql<RoleRow[]>`
-    select name, description, scopes, platform_scopes, built_in from identity.roles where tenant_id = ${tenantId}
+    select name, description, scopes, platform_scopes, built_in, created_at from identity.roles where tenant_id = ${tenantId}
     order by name offset ${offset} limit ${limit}`
   return { count: (counted?.count ?? 0) as number, rows }
 }
 
 export async function findRole(sql: Sql, tenantId: string, name: string): Promise<RoleRow | undefined> {
   const [row] = await sql<RoleRow[]>`
-    select name, description, scopes, platform_scopes, built_in from identity.roles
+    select name, description, scopes, platform_scopes, built_in, created_at from identity.roles
     where tenant_id = ${tenantId} and name = ${name}`
   return row
 }
@@ -27,15 +28,21 @@ export async function findRole(sql: Sql, tenantId: string, name: string): Promis
 /** Finds a role and locks it until the transaction ends. */
 export async function lockRole(sql: Sql, tenantId: string, name: string): Promise<RoleRow | undefined> {
   const [row] = await sql<RoleRow[]>`
-    select name, description, scopes, platform_scopes, built_in from identity.roles
+    select name, description, scopes, platform_scopes, built_in, created_at from identity.roles
     where tenant_id = ${tenantId} and name = ${name} for update`
   return row
 }
 
-/** Inserts a role. Returns false if the name is taken. */
-export async function insertRole(sql: Sql, tenantId: string, role: RoleRow): Promise<boolean> {
-  const { count } = await sql`insert into identity.roles ${sql({ tenantId, ...role })} on conflict do nothing`
-  return count === 1
+/** Inserts a role. Returns undefined if the name is taken. */
+export async function insertRole(
+  sql: Sql,
+  tenantId: string,
+  role: Omit<RoleRow, 'createdAt'>,
+): Promise<RoleRow | undefined> {
+  const [row] = await sql<RoleRow[]>`
+    insert into identity.roles ${sql({ tenantId, ...role })} on conflict do nothing
+    returning name, description, scopes, platform_scopes, built_in, created_at`
+  return row
 }
 
 export async function updateRole(
