@@ -5018,6 +5018,8 @@ export interface Role {
   scopes: string[]
   /** true: the role belongs to the platform and cannot be changed. */
   builtIn: boolean
+  /** When it was created, in UTC. */
+  createdAt: string
 }
 
 /** The new description and scopes of a role. */
