@@ -92,6 +92,34 @@ test('by keyboard alone, the operator changes all matching endpoints with a job'
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'south')
 })
 
+test('the page of a job shows the result of items that end after its last read of the items', async () => {
+  const select = { endpointIds: ['meter-1', 'meter-2'] }
+  const { body } = await console_.api('POST /jobs/api/v1/jobs/metadata-patches', { select, merge: { site: 'west' } })
+  const address = `**/jobs/${body.jobId}`
+  await eventually(async () => {
+    assert.equal((await console_.api(`GET /jobs/api/v1/jobs/${body.jobId}`)).body.state, 'finished')
+  })
+  // The first responses are those of a job in progress, as if the job ended directly afterwards.
+  await page.route(address, async (route) => {
+    const response = await route.fetch()
+    const counts = { total: 2, succeeded: 0, failed: 0, pending: 2 }
+    await route.fulfill({ response, json: { ...(await response.json()), state: 'running', counts } })
+  })
+  await page.route(`${address}/items*`, async (route) => {
+    const response = await route.fetch()
+    const { content, ...more } = await response.json()
+    const pending = content.map((item: object) => ({ ...item, state: 'pending' }))
+    await route.fulfill({ response, json: { ...more, content: pending } })
+  })
+  await page.goto(console_.address(`/jobs/${body.jobId}`))
+  await page.getByRole('row', { name: /meter-1.*Not done/ }).waitFor()
+  await page.unroute(`${address}/items*`)
+  await page.unroute(address)
+  await page.getByText('Finished', { exact: true }).waitFor()
+  for (const id of ['meter-1', 'meter-2'])
+    await page.getByRole('row', { name: new RegExp(`${id}.*\\bDone`) }).waitFor({ timeout: 10_000 })
+})
+
 test('a job that sent a command says what Done means, and leads to the commands', async () => {
   const select = { endpointIds: ['meter-1', 'meter-2'] }
   const { body } = await console_.api('POST /jobs/api/v1/jobs/commands', { select, commandType: 'blink' })

@@ -1,6 +1,6 @@
 /** Bundles the web console with esbuild. Two builds of the same sources are equal byte for byte, even in different folders. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { extname, join, relative } from 'node:path'
+import { dirname, extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
@@ -75,6 +75,37 @@ const reactAsModule: Plugin = {
   },
 }
 
+const requiredByReactDom = `var Scheduler = require("scheduler"),
+  React = require("react"),
+  ReactDOM = require("react-dom");`
+
+/**
+ * Converts React DOM, a CommonJS package, to a module. esbuild would put the package into one function, which the browser compiles as a
+ * whole before anything is shown. The functions of a module are compiled when they are called.
+ */
+const reactDomAsModule: Plugin = {
+  name: 'react-dom',
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: /^react-dom\/client$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'react-dom' } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'react-dom' }, async ({ path }) => {
+      const found = await resolve(path, { kind: 'require-call', resolveDir: projectDirectory })
+      const file = join(dirname(found.path), 'cjs/react-dom-client.production.js')
+      const source = await readFile(file, 'utf8')
+      const rest = source.replace(requiredByReactDom, '')
+      if (rest === source || /\brequire\(|\bmodule\./.test(rest)) throw new Error(`${file} is not as this build expects`)
+      const contents = `import Scheduler from 'scheduler'
+        import React from 'react'
+        import ReactDOM from 'react-dom'
+        const exports = {}
+        ${rest}
+        export const createRoot = exports.createRoot`
+      return { contents, loader: 'js', resolveDir: dirname(file) }
+    })
+  },
+}
+
 const firstScript = 'console/src/app/main.tsx'
 const commonParts = 'console/src/pages/common.ts'
 /** A common part of the console. The output file that contains it is the file that most pages need. */
@@ -144,7 +175,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     legalComments: 'linked',
     metafile: true,
     logLevel: 'silent',
-    plugins: [withoutOtherLanguages, fromLeftToRight, reactAsModule, fewFiles, allStyles],
+    plugins: [withoutOtherLanguages, fromLeftToRight, reactAsModule, reactDomAsModule, fewFiles, allStyles],
   })
   const pathOf = (entry: RegExp, extension: string) => {
     const found = Object.entries(metafile.outputs).find(

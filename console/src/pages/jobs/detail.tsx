@@ -1,5 +1,5 @@
 /** One job: its progress, its parameters, the result of every item, and a button to cancel it. */
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useMay, useMe } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
@@ -245,6 +245,13 @@ function Items({ job }: { job: Job }) {
   const { counts, jobId } = job
   const args = { jobId, ...(state !== 'all' && { state }) }
   const list = useList('jobs.items.list', args, isOpen(job.state) ? { refreshMs: 3_000 } : {})
+  // The last items can end after the last read of an open job. They are read once more, so that no item stays "not done" although it is.
+  const shown = useRef(job.state)
+  useEffect(() => {
+    if (shown.current === job.state) return
+    shown.current = job.state
+    list.reload()
+  }, [job.state, list.reload])
   const numbers = { all: counts.total, succeeded: counts.succeeded, failed: counts.failed, pending: counts.pending }
   return (
     <>
