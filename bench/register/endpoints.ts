@@ -41,7 +41,10 @@ const batchSize = 100_000
 /** All indexes except the indexes of constraints. They are built after the rows are inserted, because this is faster. */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
-/** Inserts endpoints, a token for each, and their counts with SQL, without the API. */
+/**
+ * Inserts endpoints, a token for each, and their counts with SQL, without the API. The endpoints were registered 30 days ago, so that those
+ * that were never active count as silent.
+ */
 export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number, { tokens = true } = {}) {
   const definitions = await sql<{ indexdef: string }[]>`
     select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
@@ -52,7 +55,7 @@ export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: n
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
         created_date, metadata, metadata_updated_date)
       select 'bench-' || lpad(n::text, 8, '0'), ${tenantId}, ${applicationName}, (${versionNames}::text[])[1 + n % 3],
-        now(), now(), ${metadataSql(sql)}, now()
+        now(), now() - interval '30 days', ${metadataSql(sql)}, now()
       from generate_series(${first}::integer, ${last}::integer) as n`
   }
   await sql.begin(async (tx) => {
