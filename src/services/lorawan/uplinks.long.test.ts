@@ -54,6 +54,15 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual([lastUplinkAt, lastError], ['2026-05-05T10:00:00.123Z', undefined])
   })
 
+  test('if the network gives a time in the future, the uplink counts as received now', async () => {
+    const { send, values, counts, read } = await connected()
+    await send({ f_cnt: 1, decoded_payload: { t: 1 } }, { received_at: '2099-01-01T00:00:00Z' })
+    await counts({ received: 1, stored: 1 })
+    const { lastUplinkAt } = await read()
+    assert.ok(Date.parse(lastUplinkAt) <= Date.now(), lastUplinkAt)
+    assert.ok(Date.parse((await values('auto~t'))[0]![0]) <= Date.now())
+  })
+
   test('an uplink becomes a sample with the values that the formatter decodes from its bytes', async () => {
     const formatter = `function decodeUplink(input) {
       return { data: { t: input.bytes[0] / 2, port: input.fPort, year: input.recvTime.getUTCFullYear() } } }`
@@ -185,6 +194,7 @@ suite('invalid uplinks', () => {
     ['a payload that is not base64', JSON.stringify(uplinkOf('dev', { frm_payload: '*' })), /frm_payload/],
     ['a wrong session', JSON.stringify(uplinkOf('dev', { session_key_id: 5 })), /session_key_id/],
     ['no payload', JSON.stringify(uplinkOf('dev', { f_cnt: 1 })), /neither/],
+    ['more than a mebibyte', JSON.stringify(uplinkOf('dev', { decoded_payload: { x: 'y'.repeat(2_000_000) } })), /bytes/],
     ['a text as payload', JSON.stringify(uplinkOf('dev', { f_cnt: 2, decoded_payload: 'x' })), /not an object/],
   ]
   for (const [what, payload, error] of cases)
@@ -202,6 +212,7 @@ suite('invalid uplinks', () => {
 
   const formatters: [what: string, body: string, error: RegExp][] = [
     ['throws', 'throw new Error("broken byte")', /broken byte/],
+    ['throws half of a surrogate pair', 'throw new Error("broken \\ud800")', /broken \ufffd/],
     ['reports errors', 'return { errors: ["unknown port", "x"] }', /unknown port; x/],
     ['returns no object', 'return { data: [1] }', /no object `data`/],
     ['never ends', 'for (;;) {}', /steps|seconds/],

@@ -46,7 +46,7 @@ export function createConnector(deps: ConnectorDeps): Connector {
     async handle(publisher, topic, payload) {
       const parsed = parseTopic(topic, publisher.username)
       if (parsed?.kind === 'up') await handleUplink(publisher.appIntegrationId, parsed.netDeviceId, payload)
-      else if (parsed) await downlinks.report(publisher, parsed.status, payload)
+      else if (parsed && payload) await downlinks.report(publisher, parsed.status, payload)
     },
     connected: downlinks.startAll,
   })

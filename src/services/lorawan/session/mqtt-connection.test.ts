@@ -28,7 +28,7 @@ async function aServer() {
     await connectMqtt({
       address: { host: '127.0.0.1', port, isTls: false },
       ...{ clientId, username: 'u', password: 'p', isClean: true, allowPrivate: true },
-      onMessage: ({ topic, payload }) => messages.push(`${topic} ${payload}`),
+      onMessage: ({ topic, payload, messageId }) => messages.push(`${topic} ${payload ?? `${messageId} too large`}`),
       onClose: (problem) => problems.push(problem),
     })
     return { messages, problems, socket: sockets.at(-1)! }
@@ -69,4 +69,24 @@ test('bytes that are not MQTT end only the connection on which they arrive; the 
   await sendPart(good.socket, publish('t', 'x').subarray(3))
   await eventually(() => assert.deepEqual(good.messages, ['t x']))
   assert.deepEqual(good.problems, [])
+})
+
+test('a message that is too large is discarded and reported with its id, and the messages after it arrive', async () => {
+  const { open } = await aServer()
+  const { messages, problems, socket } = await open('a')
+  const large = (messageId: number) =>
+    mqtt.generate({ cmd: 'publish', topic: 'large', payload: 'x'.repeat(1_500_000), qos: 1, messageId, dup: false, retain: false })
+  socket.write(Buffer.concat([publish('t', 'one'), large(7), publish('t', 'two'), large(300)]))
+  const last = publish('t', 'three')
+  await eventually(() => assert.deepEqual(messages, ['t one', 'large 7 too large', 't two', 'large 300 too large']))
+  for (let at = 0; at < last.length; at++) await sendPart(socket, last.subarray(at, at + 1))
+  await eventually(() => assert.equal(messages.at(-1), 't three'))
+  assert.deepEqual(problems, [])
+})
+
+test('a packet that is too large and is not a message ends the connection', async () => {
+  const { open } = await aServer()
+  const { problems, socket } = await open('a')
+  socket.write(Buffer.concat([Buffer.from([0x90, 0xff, 0xff, 0x7f]), Buffer.alloc(1_200_000)]))
+  await eventually(() => assert.match(problems[0] ?? '', /more than 1048576 bytes/))
 })

@@ -11,7 +11,8 @@ import type { MqttAddress } from '../hosts.ts'
 
 export interface IncomingMessage {
   topic: string
-  payload: Buffer
+  /** Undefined if the packet has more than `packetBytesMax` bytes. Such a message must be acknowledged too, or it is sent again for ever. */
+  payload: Buffer | undefined
   qos: 0 | 1 | 2
   /** Packet id of the message; undefined at QoS 0, which needs no acknowledgement. */
   messageId: number | undefined
@@ -54,7 +55,7 @@ export class ConnectionProblem extends Error {
 
 const answerMs = 10_000
 const keepAliveSeconds = 60
-const packetBytesMax = 1024 * 1024
+export const packetBytesMax = 1024 * 1024
 const sweepMs = 5000
 
 interface Waiting {
@@ -238,7 +239,11 @@ interface PacketParser {
   /** Number of bytes of an incomplete packet. */
   rest(): number
   isBetweenPackets(): boolean
+  /** The start of the incomplete packet, if the packet is a message. Topic and id must have arrived. */
+  startOfMessage(): MessageStart | undefined
 }
+
+type MessageStart = Omit<IncomingMessage, 'payload'> & { missingBytes: number }
 
 /**
  * Parsers without an incomplete packet. Any connection may use them. With a parser of its own, an idle connection would need a tenth more
@@ -250,12 +255,13 @@ const freeParsersMax = 16
 function createParser(): PacketParser {
   const parser = mqtt.parser({ protocolVersion: 4 })
   // The type declarations of the parser lack these fields.
-  const inner = parser as unknown as { _list: { length: number }; _stateCounter: number }
+  const inner = parser as unknown as ParserState
   const packetParser: PacketParser = {
     owner: undefined,
     parse: (chunk) => void parser.parse(chunk),
     rest: () => inner._list.length,
     isBetweenPackets: () => inner._list.length === 0 && inner._stateCounter === 0,
+    startOfMessage: () => startOfMessage(inner),
   }
   parser.on('packet', (packet) => packetParser.owner && receive(packetParser.owner, packet))
   parser.on(
@@ -265,18 +271,52 @@ function createParser(): PacketParser {
   return packetParser
 }
 
+/** Fields of the parser that its type declarations lack. `_list` contains the bytes after the length of the packet. */
+interface ParserState {
+  _list: { length: number; slice(from: number, to: number): Buffer }
+  _stateCounter: number
+  packet: { cmd: string; qos: 0 | 1 | 2; length: number }
+}
+
+function startOfMessage({ _list: list, packet: { cmd, qos, length } }: ParserState): MessageStart | undefined {
+  if (cmd !== 'publish') return undefined
+  const topicEnd = 2 + list.slice(0, 2).readUInt16BE()
+  const topic = list.slice(2, topicEnd).toString()
+  const messageId = qos === 0 ? undefined : list.slice(topicEnd, topicEnd + 2).readUInt16BE()
+  return { topic, qos, messageId, missingBytes: length - list.length }
+}
+
 function read(state: State) {
   const { socket, options } = state
   /** The parser of this connection. It is kept only while a packet is incomplete. */
   let kept: PacketParser | undefined
-  state.reader.read = (chunk) => {
+  /** A message that is too large. Its bytes are discarded as they arrive. */
+  let tooLarge: MessageStart | undefined
+  /** Discards the bytes of the message that is too large. Returns the bytes after it. */
+  const skip = (chunk: Buffer, message: MessageStart): Buffer => {
+    const after = chunk.subarray(message.missingBytes)
+    message.missingBytes -= chunk.length - after.length
+    if (message.missingBytes > 0) return after
+    tooLarge = undefined
+    receiveMessage(state, message, undefined)
+    return after
+  }
+  state.reader.read = (received) => {
     if (!state.isOpen) return
+    const chunk = tooLarge ? skip(received, tooLarge) : received
+    if (chunk.length === 0 || !state.isOpen) return
     const parser = kept ?? freeParsers.pop() ?? createParser()
     parser.owner = state
     parser.parse(chunk)
     if (!state.isOpen) return
-    if (parser.rest() > packetBytesMax)
-      return fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
+    if (parser.rest() > packetBytesMax) {
+      tooLarge = parser.startOfMessage()
+      // The parser has bytes of the incomplete packet, so no connection may use it again.
+      parser.owner = undefined
+      kept = undefined
+      if (!tooLarge) fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
+      return
+    }
     kept = parser.isBetweenPackets() ? undefined : parser
     if (kept) return
     parser.owner = undefined
@@ -290,15 +330,9 @@ function read(state: State) {
 function receive(state: State, packet: Packet) {
   if (!state.isOpen) return
   switch (packet.cmd) {
-    case 'publish': {
-      const { topic, qos, messageId } = packet
+    case 'publish':
       // The payload is copied, because the buffer of the parser is reused.
-      const payload = Buffer.from(packet.payload)
-      if (qos === 2) fail(state, 'the network sent a message with QoS 2, which was not asked for')
-      else
-        state.options.onMessage({ topic, payload, qos, messageId: qos === 0 ? undefined : messageId }, state.connection)
-      return
-    }
+      return receiveMessage(state, packet, Buffer.from(packet.payload))
     case 'pingresp':
       state.pingedAt = undefined
       return
@@ -312,6 +346,15 @@ function receive(state: State, packet: Packet) {
       return
     }
   }
+}
+
+function receiveMessage(
+  state: State,
+  { topic, qos, messageId }: Pick<IncomingMessage, 'topic' | 'qos'> & { messageId?: number | undefined },
+  payload: Buffer | undefined,
+) {
+  if (qos === 2) return fail(state, 'the network sent a message with QoS 2, which was not asked for')
+  state.options.onMessage({ topic, payload, qos, messageId: qos === 0 ? undefined : messageId }, state.connection)
 }
 
 /** Ends the connection. `problem` is the reason as text, or undefined if this side closes the connection on purpose. */

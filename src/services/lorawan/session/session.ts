@@ -20,8 +20,8 @@ export interface SessionOptions {
   changed(state: { isConnected: boolean; error: string | null }): void
   /** Records that the broker has discarded the session that it kept. If this call rejects, the session is discarded again later. */
   cleaned(): Promise<void>
-  /** Resolves when the message may be acknowledged. */
-  handle(topic: string, payload: Buffer): Promise<void>
+  /** Resolves when the message may be acknowledged. The payload is undefined if it is too large. */
+  handle(topic: string, payload: Buffer | undefined): Promise<void>
   /** Called on each connection, after the subscription. */
   connected(): void
 }
@@ -134,15 +134,16 @@ async function discardSession(options: SessionOptions) {
 }
 
 function receive(state: State, { topic, payload, messageId }: IncomingMessage, connection: MqttConnection) {
+  const bytes = payload?.length ?? 0
   state.inFlight++
-  state.inFlightBytes += payload.length
+  state.inFlightBytes += bytes
   if (!state.isPaused && isFull(state)) {
     state.isPaused = true
     connection.pause()
   }
   const done = () => {
     state.inFlight--
-    state.inFlightBytes -= payload.length
+    state.inFlightBytes -= bytes
     if (!state.isPaused || isFull(state)) return
     state.isPaused = false
     state.connection?.resume()

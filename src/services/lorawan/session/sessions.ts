@@ -20,7 +20,7 @@ export interface SessionDeps {
   kit: Kit
   identity: Pick<Identity, 'realms'>
   /** Resolves when the message may be acknowledged. */
-  handle(publisher: Publisher, topic: string, payload: Buffer): Promise<void>
+  handle(publisher: Publisher, topic: string, payload: Buffer | undefined): Promise<void>
   connected(publisher: Publisher): void
 }
 

@@ -97,7 +97,7 @@ export function createStatistics({ db, log, now }: Pick<Kit, 'db' | 'log' | 'now
     count: (id, outcome) => void countsOf(id)[outcome]++,
     failed(id, error) {
       const known = countsOf(id)
-      known.lastError = error.slice(0, errorLength).replaceAll('\0', '')
+      known.lastError = error.slice(0, errorLength).replaceAll('\0', '').toWellFormed()
       known.lastErrorAt = now()
     },
     finished(uplink) {

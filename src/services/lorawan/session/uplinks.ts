@@ -9,6 +9,7 @@ import { uplinkNotStored } from '../log-messages.ts'
 import { type ClaimedUplink, claimUplinks, type UplinkKey } from '../store/uplinks.ts'
 import { parseUplink, type Uplink } from '../uplink-message.ts'
 import { type Device, type Devices, takeTime } from './devices.ts'
+import { packetBytesMax } from './mqtt-connection.ts'
 import { type Outcome, type Statistics, uplinkKey } from './statistics.ts'
 
 export interface UplinkDeps {
@@ -20,7 +21,12 @@ export interface UplinkDeps {
 }
 
 /** Resolves when the uplink may be acknowledged. Never resolves if the uplink cannot be stored before the node stops. */
-export type HandleUplink = (appIntegrationId: number, netDeviceId: string, payload: Buffer) => Promise<void>
+export type HandleUplink = (
+  appIntegrationId: number,
+  netDeviceId: string,
+  /** Undefined if the payload is too large. */
+  payload: Buffer | undefined,
+) => Promise<void>
 
 const uplinksPerStatement = 1000
 const retryMs = 1000
@@ -64,9 +70,9 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
   return async (appIntegrationId, netDeviceId, payload) => {
     const device = await untilStored(deps, () => devices.find(appIntegrationId, netDeviceId))
     if (!device) return counter.inc({ outcome: 'unmapped' })
-    const uplink = parseUplink(payload)
+    const uplink = payload ? parseUplink(payload) : { problem: `the uplink has more than ${packetBytesMax} bytes` }
     const isBroken = 'problem' in uplink
-    statistics.received(device.id, new Date(isBroken ? kit.now() : (uplink.receivedAt ?? kit.now())))
+    statistics.received(device.id, new Date(isBroken ? kit.now() : plausibleTime(uplink, kit.now())))
     if (isBroken) return finish(device, 'dropped', uplink.problem)
     if (device.status === 'SUSPENDED') return finish(device, 'dropped')
     const key = { deviceIntegrationId: device.id, sessionKey: uplink.sessionKey, fCnt: uplink.fCnt }
@@ -84,10 +90,11 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
  * Returns the time of the sample: when the network received the uplink, even if a later uplink arrived earlier. If the device has already
  * used this millisecond, the millisecond after its latest sample is used, because points with the same time replace each other.
  */
-function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {
-  const plausibleMs = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
-  return new Date(takeTime(device, plausibleMs))
-}
+const timeFor = (device: Device, uplink: Uplink, now: Date) => new Date(takeTime(device, plausibleTime(uplink, now)))
+
+/** Returns when the network received the uplink, or the present if the network gives no time or a time in the future. */
+const plausibleTime = ({ receivedAt }: Uplink, now: Date): number =>
+  receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
