@@ -34,10 +34,10 @@ export const listAddresses = {
 const ConnectionEvent = Type.Object(
   {
     at: DateTime({ description: 'When the endpoint connected or disconnected, in UTC.' }),
-    connected: Type.Boolean({ description: 'true: it connected. false: it disconnected.' }),
+    connected: Type.Boolean({ description: 'true: the endpoint connected. false: the endpoint disconnected.' }),
     reason: Type.Optional(
       Type.String({
-        description: 'Why it disconnected, in words. Absent for a connect, or if the reason is not known.',
+        description: 'Why the endpoint disconnected, in words. Absent for a connect, or if the reason is not known.',
       }),
     ),
   },
@@ -58,7 +58,7 @@ export const listConnections = {
   name: 'endpoints.connections.list',
   summary: 'List the last connects and disconnects of an endpoint',
   description:
-    'The last 50 over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them.',
+    'The last 50 connects and disconnects over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them.',
   params: Type.Object({ endpointId: Name({ description: 'Id of the endpoint.' }) }),
   response: {
     200: Type.Object(

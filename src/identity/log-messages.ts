@@ -18,6 +18,7 @@ export const lastUseOfKeyNotWritten = defineLogMessage({
 export const externalKeysNotFetched = defineLogMessage({
   level: 'warn',
   text: 'could not fetch the keys of an external issuer; its tokens are rejected, retrying after 10 s',
-  cause: 'Its discovery document is not reachable or not valid, or its address is private and not allowed.',
+  cause:
+    'The discovery document of the issuer is not reachable or not valid, or its address is private and not allowed.',
   action: 'Open `<issuer>/.well-known/openid-configuration` from the platform, or let the tenant correct the issuer.',
 })

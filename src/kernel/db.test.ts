@@ -34,7 +34,7 @@ test('names of columns are translated to camelCase, and keys in JSON values are 
   await db.close()
 })
 
-test('a transaction whose work awaits no statement commits all of its statements or none', async () => {
+test('a transaction whose work awaits no statement commits all of its statements or no statement', async () => {
   const db = await aDb()
   const rowsOfCopy = (ids: number[]) => Buffer.from(ids.map((id) => `${id}\n`).join(''))
   const write = (ids: number[]) =>

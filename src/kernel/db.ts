@@ -23,7 +23,7 @@ export type { TransactionSql } from './db/transactions.ts'
 export interface Db {
   sql: Pool
   /**
-   * Commits all of the work or none of it, then runs the effects registered with `afterCommit`. After a deadlock or a
+   * Commits all of the work or nothing, then runs the effects registered with `afterCommit`. After a deadlock or a
    * TransactionConflictError, the work runs again, so it must have no effects outside of the transaction. A `tx` inside another `tx`
    * throws.
    */

@@ -44,7 +44,7 @@ export interface GroupCommitOptions<G extends Group> {
   /** Prefix in metrics: `traffic_log` becomes `waypost_traffic_log_rows_total`. */
   name: string
   create(): G
-  /** Stores all rows or none. `attempt` counts from 0. An earlier attempt may have stored the rows although its answer was lost. */
+  /** Stores all rows or no row. `attempt` counts from 0. An earlier attempt may have stored the rows although its answer was lost. */
   write(group: G, attempt: number): Promise<void>
   /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean

@@ -109,7 +109,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     sweeping: undefined,
     timers: [],
   }
-  metrics.gauge('waypost_nodes_alive', 'Number of nodes with a recent heartbeat, this one included.', [], (gauge) =>
+  metrics.gauge('waypost_nodes_alive', 'Number of nodes with a recent heartbeat, this node included.', [], (gauge) =>
     gauge.set(node.others.size + (node.joined ? 1 : 0)),
   )
   return {

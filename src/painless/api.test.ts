@@ -133,7 +133,7 @@ for (const [title, rows] of Object.entries(cases))
     for (const [source, expected] of rows) assert.equal(run(source), expected, source)
   })
 
-test('wrong values throw what Java throws', () => {
+test('wrong values throw the same exceptions as in Java', () => {
   const failures: [source: string, javaClass: string][] = [
     ["UUID.fromString('not a UUID')", 'IllegalArgumentException'],
     ["String.format('%d', new def[] {1.5})", 'IllegalFormatConversionException'],

@@ -37,7 +37,7 @@ const wrong: [text: string | Buffer, expected: RegExp][] = [
   ['kind: application\nname: 007\n', /application: name: expected text; put a number into quotes/],
   ['kind: application\nname: a\ndisplayname: A\n', /application has no field displayname; the nearest is displayName/],
   ['kind: application\nname: a\n? { b: 1 }\n: c\n', /keys must be/],
-  ['kind: application\nname: !!binary aGVsbG8=\n', /a tag makes another one/],
+  ['kind: application\nname: !!binary aGVsbG8=\n', /this tag makes a value of another kind/],
   ['kind: configuration\nversion: v\nconfig: { a: .inf }\n', /Infinity is not a number that JSON has/],
   ['kind: configuration\nversion: v\nconfig: [12345678901234567890]\n', /12345678901234567890 is too large/],
   [`kind: configuration\nversion: v\nconfig: ${'['.repeat(20_000)}`, /it is nested too deeply/],

@@ -1,4 +1,4 @@
-/** Accepts MQTT over WebSocket on the HTTP server: /mqtt and /ws, subprotocol `mqtt`, `mqttv3.1` or none. */
+/** Accepts MQTT over WebSocket on the HTTP server: /mqtt and /ws, with the subprotocol `mqtt` or `mqttv3.1`, or without a subprotocol. */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'

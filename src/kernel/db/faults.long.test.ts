@@ -32,7 +32,7 @@ class OwnError extends Error {}
 
 interface Step {
   db: Db
-  /** Unique numbers that the step inserts. It inserts either all of them or none. */
+  /** Unique numbers that the step inserts. The step inserts either all numbers or no number. */
   ids: number[]
   pick: (below: number) => number
 }

@@ -18,8 +18,8 @@ const naming = {
   description: Type.Optional(Text({ maxLength: 4096, description: 'Free text. Default: none.' })),
 }
 const dates = {
-  createdDate: DateTime({ description: 'When it was created, in UTC.' }),
-  updatedDate: DateTime({ description: 'When its display name or description last changed, in UTC.' }),
+  createdDate: DateTime({ description: 'When the application was created, in UTC.' }),
+  updatedDate: DateTime({ description: 'When the display name or description last changed, in UTC.' }),
 }
 
 const Version = Type.Object(
@@ -177,7 +177,8 @@ export const updateApplication = {
 export const deleteApplication = {
   name: 'applications.delete',
   summary: 'Delete an application',
-  description: 'Deletes its versions and configurations too. An application with endpoints cannot be deleted.',
+  description:
+    'Deletes the versions and configurations of the application too. An application with endpoints cannot be deleted.',
   params: ofApplication,
   response: none,
   fails: {
@@ -236,7 +237,7 @@ export const updateVersion = {
 export const deleteVersion = {
   name: 'applications.versions.delete',
   summary: 'Delete a version of an application',
-  description: 'Deletes its configurations too. A version with endpoints cannot be deleted.',
+  description: 'Deletes the configurations of the version too. A version with endpoints cannot be deleted.',
   params: ofVersion,
   response: none,
   fails: {

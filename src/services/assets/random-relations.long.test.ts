@@ -83,7 +83,7 @@ test(`relations, sessions and trees equal the model after each of 150 random cha
   const names: EntityName[] = [await anAsset(), await anAsset(), await anAsset(), await anAsset()]
   for (let n = 0; n < 4; n++) names.push(`ENDPOINT ${await anEndpoint(version)}`)
 
-  /** Links or unlinks one to three relations in one request, which changes all of them or none. */
+  /** Links or unlinks one to three relations in one request, which changes all relations or no relation. */
   async function change(word: 'link' | 'unlink') {
     const edges = Array.from(
       { length: 1 + below(3) },

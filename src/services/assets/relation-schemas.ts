@@ -23,7 +23,7 @@ const Relation = Type.Object(
 const body = Type.Union(
   [Relation, Type.Array(Relation, { maxItems: 1000, description: 'Several relations, at most 1000.' })],
   {
-    description: 'A relation, or an array of them.',
+    description: 'A relation, or an array of relations.',
     examples: [
       {
         type: 'CONTAINS',
@@ -38,7 +38,7 @@ export const linkEntities = {
   name: 'assets.relations.link',
   summary: 'Link assets and endpoints',
   description:
-    'Creates all relations or none. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation ' +
+    'Creates all relations, or no relation. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation ' +
     '`contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint.',
   body,
   response: { 204: Empty() },
@@ -47,7 +47,7 @@ export const linkEntities = {
 export const unlinkEntities = {
   name: 'assets.relations.unlink',
   summary: 'Unlink assets and endpoints',
-  description: 'Ends all relations in the body or none. Relations that do not exist are ignored.',
+  description: 'Ends all relations in the body, or no relation. Relations that do not exist are ignored.',
   body,
   response: { 204: Empty() },
   fails: { 404: noEntity },
@@ -107,7 +107,9 @@ export const listSessions = {
           from: ShownEntity,
           to: ShownEntity,
           startedAt: DateTime({ description: 'When the relation was created, in UTC.' }),
-          endedAt: Type.Optional(DateTime({ description: 'When it ended, in UTC. Absent while it exists.' })),
+          endedAt: Type.Optional(
+            DateTime({ description: 'When the relation ended, in UTC. Absent while the relation exists.' }),
+          ),
         },
         { title: 'RelationSession', description: 'A period in which a relation existed.' },
       ),

@@ -93,7 +93,7 @@ suite('relations', () => {
     )
   })
 
-  test('a request creates all of its relations or none; the error names the wrong relation', async () => {
+  test('a request creates all of its relations or no relation; the error names the wrong relation', async () => {
     const [a, b, c] = [await anAsset(), await anEndpointEntity(), await anAsset()]
     const good = relation('CONTAINS', a, b)
     const cases: [number, unknown, RegExp][] = [

@@ -28,9 +28,9 @@ const poolIds = Type.Optional(
 const shownPoolIds = Type.Optional(
   Type.Array(Type.String({ description: 'Id of a pool.' }), { description: 'Ids of pools, if there are any.' }),
 )
-const tenantId = Type.String({ description: 'Id of the tenant that it belongs to.' })
-const createdAt = DateTime({ description: 'When it was created, in UTC.' })
-const updatedAt = DateTime({ description: 'When it was last changed, in UTC.' })
+const tenantId = Type.String({ description: 'Id of the tenant to which the asset or asset type belongs.' })
+const createdAt = DateTime({ description: 'When the asset or asset type was created, in UTC.' })
+const updatedAt = DateTime({ description: 'When the asset or asset type was last changed, in UTC.' })
 
 const AssetType = Type.Object(
   {
@@ -56,7 +56,7 @@ const AssetType = Type.Object(
 const Asset = Type.Object(
   {
     id: Type.String({ description: 'Id of the asset (UUID).' }),
-    assetTypeId: Type.String({ description: 'Id of its asset type.' }),
+    assetTypeId: Type.String({ description: 'Id of the asset type.' }),
     definition: Type.String({ description: 'The definition: JSON as text.' }),
     uiJsonSchema: Type.Optional(Type.String({ description: 'How a user interface shows this asset.' })),
     tenantId,
@@ -152,7 +152,7 @@ export const updateType = {
     'conform to the new schema.',
   params: ofType,
   body: typeBody,
-  response: { 204: Empty('It was replaced; `ETag` holds its new version.'), 400: unusable },
+  response: { 204: Empty('The asset type was replaced; `ETag` holds its new version.'), 400: unusable },
   fails: { 404: noType, 409: taken, ...ifMatchFails },
 }
 export const deleteType = {
@@ -229,7 +229,7 @@ export const updateAsset = {
     'If the body has no `uiJsonSchema`, the stored `uiJsonSchema` is removed. If it has no `poolIds`, the stored pool ids stay.',
   params: ofAsset,
   body: Type.Object(assetFields, { title: 'AssetChange', description: 'The new definition of an asset.' }),
-  response: { 204: Empty('It was replaced; `ETag` holds its new version.'), 400: violated },
+  response: { 204: Empty('The asset was replaced; `ETag` holds its new version.'), 400: violated },
   fails: { 404: noAsset, ...ifMatchFails },
 }
 
@@ -246,7 +246,7 @@ export const patchAsset = {
   name: 'assets.patch',
   summary: 'Change the definition of an asset by a JSON Patch',
   description:
-    'Applies all operations of the patch (RFC 6902) to the definition, or none. The body is `{operations}`, or the array of operations itself.',
+    'Applies all operations of the patch (RFC 6902) to the definition, or no operation. The body is `{operations}`, or the array of operations itself.',
   params: ofAsset,
   body: Type.Union(
     [Type.Object({ operations: Operations }, { title: 'AssetPatch', description: 'A JSON Patch.' }), Operations],
@@ -256,7 +256,7 @@ export const patchAsset = {
     },
   ),
   response: {
-    204: Empty('It was changed; `ETag` holds its new version.'),
+    204: Empty('The asset was changed; `ETag` holds its new version.'),
     400: violated,
     409: failure('A `test` operation of the patch failed. Nothing was changed.'),
   },
@@ -265,7 +265,7 @@ export const patchAsset = {
 export const deleteAsset = {
   name: 'assets.delete',
   summary: 'Delete an asset',
-  description: 'Its relations end.',
+  description: 'The relations of the asset end.',
   params: ofAsset,
   response: { 204: Empty() },
   fails: { 404: noAsset, ...ifMatchFails },

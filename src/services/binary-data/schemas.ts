@@ -3,7 +3,7 @@ import { Bytes, DateTime, Empty, Name, RequestTime, Text, TextList, Type } from 
 
 const url = { description: 'Address to download the content from.' }
 const size = { description: 'Size of the content in bytes.' }
-const ofEndpointText = 'Id of the endpoint that uploaded it.'
+const ofEndpointText = 'Id of the endpoint that uploaded the blob.'
 
 const FileDescriptor = Type.Object(
   {
@@ -18,7 +18,7 @@ const FileDescriptor = Type.Object(
 )
 const described = {
   id: Name({ description: 'Id of the blob.' }),
-  name: Type.String({ description: 'Name that was given with the upload; the id of the blob if none was given.' }),
+  name: Type.String({ description: 'Name that was given with the upload, or the id of a blob without a name.' }),
   url: Type.String(url),
   size: Type.Integer(size),
   createdDate: DateTime({ description: 'When the upload was complete, in UTC.' }),
@@ -194,14 +194,14 @@ export const createUploadToken = {
   name: 'files.uploadTokens.create',
   summary: 'Create an upload token for an endpoint',
   description:
-    'For a caller who uploads a file or blob on behalf of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token ' +
+    'For a caller who uploads a file or blob on behalf of the device: send the token in the header `X-Auth-Token` of the upload. The endpoint needs a token ' +
     'that is neither suspended nor revoked.',
   params: ofEndpoint,
   response: {
     201: Type.Object(
       {
         token: Type.String({ description: 'The token. Keep it secret; no other answer has it.' }),
-        expiresDate: DateTime({ description: 'When it expires, in UTC.' }),
+        expiresDate: DateTime({ description: 'When the token expires, in UTC.' }),
       },
       { title: 'UploadToken', description: 'A token that permits uploads of one endpoint.' },
     ),

@@ -42,15 +42,17 @@ const jobFields = {
   ),
   counts: Type.Object(
     {
-      total: Type.Optional(count('Number of all items: succeeded + failed + pending. Omitted if it is not known yet.')),
+      total: Type.Optional(
+        count('Number of all items: succeeded + failed + pending. Omitted while the number is not known.'),
+      ),
       succeeded: count('Number of items that are done.'),
       failed: count('Number of items that were rejected or could not be processed; each item has a reason.'),
-      pending: Type.Optional(count('Number of items that are not done. Omitted if it is not known yet.')),
+      pending: Type.Optional(count('Number of items that are not done. Omitted while the number is not known.')),
     },
     { title: 'JobCounts', description: 'The progress of a job. The numbers add up at any time.' },
   ),
   problem: Type.Optional(
-    Type.String({ description: 'Why the last attempt failed; it is repeated. Omitted if there is no problem.' }),
+    Type.String({ description: 'Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed.' }),
   ),
   createdDate: DateTime({ description: 'When the job was created, in UTC.' }),
   finishedDate: Type.Optional(DateTime({ description: 'When the job ended, in UTC. Omitted if it has not ended.' })),
@@ -83,12 +85,14 @@ const CreatedJob = Type.Object(
   {
     ...detailFields,
     samples: Type.Array(Type.String(), { description: 'Ids of the first ten endpoints that the job changes.' }),
-    refused: count('Number of selected endpoints on which the caller lacks the scope. They fail without an attempt.'),
+    refused: count(
+      'Number of selected endpoints on which the caller lacks the scope. These endpoints fail without an attempt.',
+    ),
     refusedSamples: Type.Array(
       Type.Object(
         {
           endpointId: Type.String({ description: 'Id of the endpoint.' }),
-          reason: Type.String({ description: 'Why the job does not change it.' }),
+          reason: Type.String({ description: 'Why the job does not change the endpoint.' }),
         },
         { title: 'RefusedEndpoint', description: 'A selected endpoint that the caller may not change.' },
       ),
@@ -294,11 +298,13 @@ export const listItems = {
             description:
               'succeeded: done. failed: not done, see `reason`. pending: not done yet, or never after a cancellation.',
           }),
-          endpointId: Type.Optional(Type.String({ description: 'Id of the endpoint. Omitted if it has none yet.' })),
+          endpointId: Type.Optional(
+            Type.String({ description: 'Id of the endpoint. Omitted if the endpoint does not exist yet.' }),
+          ),
           reason: Type.Optional(Type.String({ description: 'Why the item failed. Omitted if it has not failed.' })),
           commandId: Type.Optional(
             Type.Integer({
-              description: 'Id of the command that was made for the endpoint. Omitted if none was created.',
+              description: 'Id of the command for the endpoint. Omitted if no command was created.',
             }),
           ),
         },

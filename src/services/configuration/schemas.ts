@@ -73,7 +73,8 @@ export const putEndpointConfig = {
 export const getEndpointConfig = {
   name: 'configurations.endpoints.get',
   summary: 'Get the configuration of an endpoint',
-  description: 'Returns the configuration of the endpoint itself, or the default of the version if it has none.',
+  description:
+    'Returns the configuration of the endpoint itself, or the default of the version if the endpoint has no configuration.',
   params: ofEndpoint,
   query: named,
   response: { 200: Configuration, 304: Empty() },
@@ -105,7 +106,7 @@ export const putBatch = {
   name: 'configurations.batch.update',
   summary: 'Set one configuration for endpoints of several versions',
   description:
-    'All endpoints get the same configuration and `configId`, or none of them does. `GET /statuses?configId=` shows the progress.',
+    'All endpoints get the same configuration and `configId`, or no endpoint gets the configuration. `GET /statuses?configId=` shows the progress.',
   query: named,
   body: Type.Object(
     {
@@ -127,7 +128,7 @@ export const putByFilter = {
   name: 'configurations.filters.update',
   summary: 'Set one configuration for all endpoints of a filter',
   description:
-    'All endpoints that match now get the same configuration and `configId`, or none of them does; endpoints that match later do not. ' +
+    'All endpoints that match now get the same configuration and `configId`, or no endpoint gets it. Endpoints that match later do not get it. ' +
     '`GET /statuses?configId=` shows the progress.',
   params: Type.Object({ filterId: Name({ description: 'Id of the filter.' }) }),
   query: named,
@@ -144,7 +145,7 @@ export const putDefault = {
   name: 'configurations.defaults.update',
   summary: 'Set the default configuration of an application version',
   description:
-    'It is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once.',
+    'The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once.',
   params: ofVersion,
   query: named,
   body: payload,
@@ -211,8 +212,12 @@ const Status = Type.Object(
         'PENDING: never sent. DISPATCHED: sent to the device, which has not reported. APPLIED: the device reported success (2xx). FAILED: it reported another status.',
     }),
     config: Type.Optional(Type.String({ description: 'The configuration: JSON as text.' })),
-    lastDispatchedDate: Type.Optional(DateTime({ description: 'When it was last sent to the device, in UTC.' })),
-    lastConfirmedDate: Type.Optional(DateTime({ description: 'When the device last reported on it, in UTC.' })),
+    lastDispatchedDate: Type.Optional(
+      DateTime({ description: 'When the configuration was last sent to the device, in UTC.' }),
+    ),
+    lastConfirmedDate: Type.Optional(
+      DateTime({ description: 'When the device last reported on the configuration, in UTC.' }),
+    ),
     confirmationStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
     confirmationReasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
   },

@@ -11,8 +11,8 @@ const itemFields = {
   name: Type.String({ description: 'Name, unique in its tenant, application, version or endpoint.' }),
   displayName: Type.Optional(Type.String({ description: 'Name for people.' })),
   config: Type.String({ description: 'The value: JSON as text.' }),
-  createdAt: DateTime({ description: 'When it was created, in UTC.' }),
-  updatedAt: DateTime({ description: 'When it was last changed, in UTC.' }),
+  createdAt: DateTime({ description: 'When the system configuration was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'When the system configuration was last changed, in UTC.' }),
 }
 const Item = Type.Object(itemFields, {
   title: 'SystemConfiguration',
@@ -22,11 +22,13 @@ const CurrentItem = Type.Object(
   {
     ...itemFields,
     level: Type.Enum(['TENANT', 'APPLICATION', 'APP_VERSION', 'ENDPOINT'], {
-      description: 'The level at which it was found.',
+      description: 'The level at which the value was found.',
     }),
-    entityId: Type.String({ description: 'The tenant, application, version or endpoint at which it was found.' }),
+    entityId: Type.String({
+      description: 'The tenant, application, version or endpoint at which the value was found.',
+    }),
   },
-  { title: 'CurrentSystemConfiguration', description: 'A system configuration, and where it was found.' },
+  { title: 'CurrentSystemConfiguration', description: 'A system configuration, and where its value was found.' },
 )
 
 const body = Type.Object(
@@ -76,7 +78,9 @@ export function systemSchemas(level: SystemLevel) {
       summary: `Create a system configuration of ${noun}`,
       params,
       body,
-      response: { 201: Empty('It was created; `Location` holds its address, `ETag` its version.') },
+      response: {
+        201: Empty('The system configuration was created; `Location` holds its address, `ETag` its version.'),
+      },
       fails: { 404: noOwner, 409: taken },
     },
     list: {
@@ -122,7 +126,7 @@ export function systemSchemas(level: SystemLevel) {
       summary: `Replace a system configuration of ${noun}`,
       params: one,
       body,
-      response: { 204: Empty('It was replaced; `ETag` holds its new version.') },
+      response: { 204: Empty('The system configuration was replaced; `ETag` holds its new version.') },
       fails: { 404: nothing, 409: taken, ...ifMatchFails },
     },
     delete: {

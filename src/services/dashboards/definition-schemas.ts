@@ -21,7 +21,7 @@ const Variable = Type.Object(
     name: Type.String({
       maxLength: 64,
       pattern: '^[a-zA-Z][a-zA-Z0-9]*$',
-      description: 'Name by which widgets use it, as `$name`: letters and digits.',
+      description: 'Name by which widgets use the variable, as `$name`: letters and digits.',
     }),
     kind: Type.Enum(['application', 'filter', 'endpoint', 'time'], {
       description: 'Kind of thing that the value of the variable names. time: a range such as `P1D`, the last day.',
@@ -98,7 +98,9 @@ const kinds = {
   chart: {
     series: Type.Array(Series, { minItems: 1, maxItems: 50, description: 'Series to draw.' }),
     style: optional(
-      Type.Enum(['line', 'area', 'bars', 'steps', 'points'], { description: 'How they are drawn. Default: line.' }),
+      Type.Enum(['line', 'area', 'bars', 'steps', 'points'], {
+        description: 'How the values are drawn. Default: line.',
+      }),
     ),
     aggregate,
     unit,

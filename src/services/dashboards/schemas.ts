@@ -17,9 +17,9 @@ const summaryFields = {
   name: Type.String({ description: 'Name of the dashboard.' }),
   description: Type.Optional(Type.String({ description: 'Free text.' })),
   owner: person('DashboardOwner', 'The subject that created the dashboard.'),
-  version: Type.Integer({ description: 'Number of the version, from 1; every change adds one.' }),
+  version: Type.Integer({ description: 'Number of the version, from 1; every change adds 1.' }),
   createdDate: DateTime({ description: 'When the dashboard was created.' }),
-  updatedDate: DateTime({ description: 'When it was last changed.' }),
+  updatedDate: DateTime({ description: 'When the dashboard was last changed.' }),
 }
 const Summary = Type.Object(summaryFields, {
   title: 'DashboardSummary',
@@ -63,7 +63,7 @@ export const listDashboards = {
 export const createDashboard = {
   name: 'dashboards.create',
   summary: 'Create a dashboard',
-  description: 'The caller becomes its owner and may change and delete it.',
+  description: 'The caller becomes the owner of the dashboard and may change and delete it.',
   body: DashboardInput,
   response: { 201: Dashboard },
   fails: { 400: badContents, 409: tooMany },
@@ -110,7 +110,7 @@ export const listVersions = {
   params: byDashboard,
   response: {
     200: Type.Object(
-      { content: Type.Array(VersionSummary, { description: 'The versions, the current one too.' }) },
+      { content: Type.Array(VersionSummary, { description: 'The versions, with the current version.' }) },
       { title: 'DashboardVersions', description: 'The versions of a dashboard.' },
     ),
   },
@@ -146,7 +146,7 @@ const Template = Type.Object(
     name: Type.String({ description: 'Name of the dashboard.' }),
     description: Type.Optional(Type.String({ description: 'Free text.' })),
     definition: Definition,
-    updatedDate: DateTime({ description: 'When it was last changed.' }),
+    updatedDate: DateTime({ description: 'When the template was last changed.' }),
   },
   {
     title: 'DashboardTemplate',
@@ -165,7 +165,7 @@ export const getTemplate = {
 export const updateTemplate = {
   name: 'dashboardTemplates.update',
   summary: 'Set the dashboard template of an application version',
-  description: 'Creates or replaces it. Needs `application:update` on the application.',
+  description: 'Creates or replaces the template. Needs `application:update` on the application.',
   params: byAppVersion,
   body: DashboardInput,
   response: { 200: Template },

@@ -147,7 +147,7 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'streams.update',
   summary: 'Change the subscriptions of an open stream',
   description:
-    'Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. It ' +
+    'Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. The request ' +
     'needs the same caller as the stream; the stream keeps the credentials with which it was opened.',
   params: Type.Object({
     streamId: Name({
@@ -192,7 +192,7 @@ export const listTopics = {
           scopes: Type.Array(Type.String(), { description: 'The scopes that a subscription needs.' }),
           filters: Type.Array(Type.String(), { description: 'The filters that a subscription may have.' }),
           hasHistory: Type.Boolean({
-            description: 'true: a stream that resumes gets what happened since. false: it gets a gap.',
+            description: 'true: a stream that resumes gets the events that it missed. false: it gets a `gap`.',
           }),
         },
         { title: 'StreamTopic', description: 'A topic of streams.' },

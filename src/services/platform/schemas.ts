@@ -31,9 +31,9 @@ export const readPlatform = {
 
 const Usage = Type.Object(
   {
-    host: text('Name of its machine.'),
-    pid: integer('Id of its process.'),
-    runtime: text('Its runtime, with the version.'),
+    host: text('Name of the machine on which the node runs.'),
+    pid: integer('Id of the process of the node.'),
+    runtime: text('Runtime of the node, with the version.'),
     uptimeSeconds: integer('Seconds since the process started.'),
     memory: Type.Object(
       {
@@ -49,9 +49,9 @@ const Usage = Type.Object(
     connections: Type.Object(
       {
         http: integer('Open HTTP connections.'),
-        httpMax: integer('Their maximum.'),
+        httpMax: integer('Maximum number of HTTP connections.'),
         mqtt: integer('Open MQTT connections.'),
-        mqttMax: integer('Their maximum.'),
+        mqttMax: integer('Maximum number of MQTT connections.'),
       },
       { title: 'NodeConnections', description: 'Connections of clients and devices.' },
     ),
@@ -72,18 +72,22 @@ const Usage = Type.Object(
 )
 const Node = Type.Object(
   {
-    id: text('Id of the node; a new one with each start.'),
+    id: text('Id of the node, which gets a new id at each start.'),
     version: text('Version of the program.'),
-    state: Type.Enum(['alive', 'gone'], { description: 'gone: it stopped or has sent no heartbeat for five seconds.' }),
+    state: Type.Enum(['alive', 'gone'], {
+      description: 'gone: the node stopped or has sent no heartbeat for five seconds.',
+    }),
     current: flag('true: this node answers the request.'),
-    startedAt: DateTime({ description: 'When it started.' }),
-    secondsSinceHeartbeat: number('Age of its last heartbeat.'),
-    addresses: Type.Record(Type.String(), Type.String(), { description: 'Addresses of its listeners, by name.' }),
+    startedAt: DateTime({ description: 'When the node started.' }),
+    secondsSinceHeartbeat: number('Seconds since the last heartbeat of the node.'),
+    addresses: Type.Record(Type.String(), Type.String(), {
+      description: 'Addresses of the listeners of the node, by name.',
+    }),
     usage: optional(Usage),
   },
   {
     title: 'Node',
-    description: 'A process of the platform. `usage` is absent if it did not answer within two seconds.',
+    description: 'A process of the platform. `usage` is absent if the node did not answer within two seconds.',
   },
 )
 export const listNodes = {
@@ -117,7 +121,7 @@ export const readDatabase = {
               schema: text('Schema: the service that owns the table.'),
               name: text('Name of the table.'),
               bytes: number('Size with indexes and all partitions.'),
-              rows: number('Number of rows, as PostgreSQL estimates it.'),
+              rows: number('Number of rows, estimated by PostgreSQL.'),
             },
             { title: 'DatabaseTable', description: 'A table.' },
           ),
@@ -144,7 +148,7 @@ export const listQueues = {
               active: integer('Jobs that run.'),
               failed: integer('Jobs that failed after all retries, within the last week.'),
               countedAt: optional(
-                DateTime({ description: 'When they were counted. Omitted if they have not been counted yet.' }),
+                DateTime({ description: 'When the jobs were counted. Omitted if the jobs have not been counted yet.' }),
               ),
             },
             { title: 'JobQueue', description: 'Jobs of one type.' },
@@ -154,10 +158,10 @@ export const listQueues = {
         events: Type.Array(
           Type.Object(
             {
-              subscription: text('The handler that waits for them.'),
+              subscription: text('The handler that the events wait for.'),
               waiting: integer('Events that are not delivered yet.'),
-              failing: integer('Sequences of events whose oldest one has failed and is tried again.'),
-              oldestAt: DateTime({ description: 'When the oldest one was published.' }),
+              failing: integer('Sequences of events whose oldest event has failed and is tried again.'),
+              oldestAt: DateTime({ description: 'When the oldest event was published.' }),
             },
             { title: 'EventQueue', description: 'Events for one handler.' },
           ),
@@ -169,7 +173,7 @@ export const listQueues = {
               type: text('Type of the tasks.'),
               state: text('State of the tasks: prepared, waiting or running.'),
               tasks: integer('Number of tasks.'),
-              oldestAt: DateTime({ description: 'When the oldest one was created.' }),
+              oldestAt: DateTime({ description: 'When the oldest task was created.' }),
             },
             { title: 'BulkQueue', description: 'Bulk tasks of one type and state.' },
           ),
@@ -184,8 +188,8 @@ export const listQueues = {
 const Run = Type.Object(
   {
     kind: Type.Enum(['backup', 'restore'], { description: 'Which command ran.' }),
-    startedAt: DateTime({ description: 'When it started.' }),
-    finishedAt: DateTime({ description: 'When it ended.' }),
+    startedAt: DateTime({ description: 'When the command started.' }),
+    finishedAt: DateTime({ description: 'When the command ended.' }),
     host: text('Machine on which the command ran.'),
     file: text('File that was written or read.'),
     program: text('Version of the program.'),
@@ -195,7 +199,7 @@ const Run = Type.Object(
     rows: optional(number('Number of rows.')),
     bytes: optional(number('Size of the file.')),
     sha256: optional(text('SHA-256 of the backup.')),
-    problem: optional(text('Why it failed. Omitted if it succeeded.')),
+    problem: optional(text('Why the command failed. Omitted if the command succeeded.')),
   },
   { title: 'BackupRun', description: 'A backup or restore that ran.' },
 )

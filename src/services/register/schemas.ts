@@ -39,8 +39,8 @@ export const Endpoint = Type.Object(
   {
     endpointId: Name({ description: 'Id of the endpoint, unique on the platform.' }),
     createdDate: DateTime({ description: 'When the endpoint was registered, in UTC.' }),
-    appName: Name({ description: 'Name of its application.' }),
-    appVersion: describedAs(EndpointVersion, 'Its application version.'),
+    appName: Name({ description: 'Name of the application.' }),
+    appVersion: describedAs(EndpointVersion, 'Version of the application.'),
     metadata: Type.Optional(
       JsonObject({ description: 'Metadata by key. Present only if `include` or `metadataKeys` asks for it.' }),
     ),

@@ -167,7 +167,10 @@ export const catalogues = [
     title: 'Default resource scope mapping',
     meaning: 'Allows a scope on a default resource.',
     table: 'default_resource_scope_mappings',
-    fields: { resource: name('Name of the resource.'), scope: name('Name of the scope that can be held on it.') },
+    fields: {
+      resource: name('Name of the resource.'),
+      scope: name('Name of the scope that can be held on the resource.'),
+    },
   },
   {
     path: '/idps',
@@ -283,7 +286,7 @@ const shapeTitle = ({ title }: Catalogue) => {
 export const bodyShape = (catalogue: Catalogue) =>
   Type.Object(catalogue.fields, {
     title: `New${shapeTitle(catalogue)}`,
-    description: `${catalogue.title} to create, or to replace one with.`,
+    description: `${catalogue.title} to create, or to put in the place of an existing entry.`,
   })
 export const itemShape = (catalogue: Catalogue) =>
   Type.Object(

@@ -124,19 +124,19 @@ export interface SeriesExportPart {
 
 export interface TimeSeries {
   /**
-   * Stores either all samples of one message or none, and publishes `received` in the same commit. Rejects the message if one of its
+   * Stores either all samples of a message or no sample, and publishes `received` in the same commit. Rejects the message if one of its
    * samples is invalid.
    */
   collect(message: DeviceMessage, samples: unknown[], received?: ReceivedMessage): Promise<void>
   /** Sets the service that stores its own rows with every sample. Only one service can be set. */
   setCompanion(companion: SampleCompanion): void
   /**
-   * Processes samples on behalf of an endpoint's device. They take the same path as a message of the device, and either all or none of them
-   * are stored. The events about them contain `cause`, which rules use to limit chains.
+   * Processes samples on behalf of an endpoint's device. The samples take the same path as a message of the device: either all samples are
+   * stored, or no sample. The events about the samples contain `cause`, which rules use to limit chains.
    */
   receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>
   /**
-   * Stores all points or none. The caller must make sure that the endpoints have this version. The events about the points contain `cause`.
+   * Stores all points or no point. The caller must make sure that the endpoints have this version. The events about the points contain `cause`.
    */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },

@@ -16,7 +16,7 @@ const described = {
   createdDate,
   applicationName,
   updatedDate: Type.Optional(
-    DateTime({ description: 'When the status last changed, in UTC. Omitted if it never changed.' }),
+    DateTime({ description: 'When the status last changed, in UTC. Omitted if the status never changed.' }),
   ),
 }
 const Token = Type.Object(described, {

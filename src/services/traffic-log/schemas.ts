@@ -98,7 +98,7 @@ export const listTraffic = {
 
 const Refusal = Type.Object(
   {
-    createdAt: DateTime({ description: 'When the first of them was refused, in UTC.' }),
+    createdAt: DateTime({ description: 'When the first of these requests was refused, in UTC.' }),
     count: Type.Integer({
       description: 'Number of refusals with the same reason and origin within about one second.',
     }),

@@ -9,7 +9,7 @@ import { searchSeconds } from './search/stream.ts'
 import { insertBatches, insertMissingBatches } from './store/batches.ts'
 import { preventPacking } from './store/blocks.ts'
 
-/** Writes all batches or none. They are durable when the promise resolves. */
+/** Writes all batches or no batch. The batches are durable when the promise resolves. */
 export const writeBatches = (db: Db, batches: Batch[], isRetry: boolean) =>
   isRetry ? insertUnlessWritten(db, batches) : insertBatches(db, batches)
 

@@ -17,7 +17,7 @@ export interface Writer {
 }
 
 export interface WriterOptions {
-  /** Writes all batches or none. If `isRetry` is true, an earlier attempt may have been committed. */
+  /** Writes all batches or no batch. If `isRetry` is true, an earlier attempt may have been committed. */
   write(batches: PendingBatches, isRetry: boolean): Promise<void>
   /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean

@@ -64,7 +64,7 @@ export const createIssuer = {
 export const deleteIssuer = {
   name: 'issuers.delete',
   summary: 'Remove an external issuer',
-  description: 'Its access tokens are rejected within a second.',
+  description: 'The access tokens of the issuer are rejected within a second.',
   params: byId('registration of the issuer'),
   response: { 204: Empty() },
   fails: { 404: 'The tenant has no issuer with this id, or the caller may not read it.' },

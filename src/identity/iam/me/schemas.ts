@@ -59,9 +59,9 @@ const OwnFactor = Type.Object(
   {
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
-    createdAt: DateTime({ description: 'When the user added it.' }),
+    createdAt: DateTime({ description: 'When the user added the second factor.' }),
     lastUsedAt: Type.Optional(
-      DateTime({ description: 'When it was last used. Omitted if it has not been used since it was added.' }),
+      DateTime({ description: 'When the second factor was last used. Omitted if it was never used.' }),
     ),
   },
   { title: 'OwnSecondFactor', description: 'A second factor of the caller. Secrets are never shown.' },
@@ -70,7 +70,7 @@ const OwnFactor = Type.Object(
 export const Profile = Type.Object(
   {
     tenantId: Type.String({ description: 'Id of the tenant of the caller.' }),
-    tenantName: Type.String({ description: 'Name of the tenant for people; its id if it has no name.' }),
+    tenantName: Type.String({ description: 'Name of the tenant for people, or the id of a tenant without a name.' }),
     subject: describedAs(SubjectName, 'The user, client or API key that calls.'),
     username: Type.Optional(Type.String({ description: 'Username, if the caller is a user or belongs to a user.' })),
     email: Type.Optional(Type.String({ description: 'E-mail address of the user, if it has one.' })),
@@ -81,7 +81,7 @@ export const Profile = Type.Object(
       Type.Object(
         {
           rule: Type.Enum(['off', 'optional', 'required'], {
-            description: 'Whether users of the tenant have a second factor: never, if they want, or always.',
+            description: 'Whether users of the tenant have a second factor: never, if the user wants, or always.',
           }),
           factors: Type.Array(OwnFactor, { description: 'The factors of the user, the oldest first.' }),
           recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left.' }),
@@ -123,14 +123,14 @@ export const readProfile = {
 
 const Session = Type.Object(
   {
-    id: Type.String({ description: 'Id of the session: the claim `sid` of its tokens.' }),
-    current: Type.Boolean({ description: 'true: the access token of this request belongs to it.' }),
+    id: Type.String({ description: 'Id of the session: the claim `sid` of the tokens of the session.' }),
+    current: Type.Boolean({ description: 'true: the access token of this request belongs to this session.' }),
     clientId: Type.Optional(Type.String({ description: 'Client that the user signed in to.' })),
     address: Type.Optional(Type.String({ description: 'Address from which the user signed in, if it is known.' })),
-    userAgent: Type.Optional(Type.String({ description: 'Program that was used, as it names itself.' })),
+    userAgent: Type.Optional(Type.String({ description: 'Name that the used program gave itself (`User-Agent`).' })),
     startedAt: Type.Optional(DateTime({ description: 'When the user signed in.' })),
     lastUsedAt: Type.Optional(DateTime({ description: 'When the session last got tokens.' })),
-    expiresAt: DateTime({ description: 'When it ends at the latest.' }),
+    expiresAt: DateTime({ description: 'When the session ends at the latest.' }),
   },
   { title: 'Session', description: 'A login of the calling user.' },
 )
@@ -169,8 +169,12 @@ export const endOtherSessions = {
 
 const View = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, description: 'Name that the user gave it.' }),
-    page: Type.String({ minLength: 1, maxLength: 200, description: 'Page that it belongs to, such as `endpoints`.' }),
+    name: Type.String({ minLength: 1, maxLength: 100, description: 'Name that the user gave the view.' }),
+    page: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Page that the view belongs to, such as `endpoints`.',
+    }),
     query: Type.String({ maxLength: 4000, description: 'Query of the address of the page: search, filter, order.' }),
   },
   { title: 'SavedView', description: 'A search, filter and order of a list under a name.' },

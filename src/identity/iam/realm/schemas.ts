@@ -20,7 +20,7 @@ export const updateRealm = {
   name: 'realm.update',
   summary: 'Change the settings for logins of the tenant',
   description:
-    'Applies to the next logins. Existing logins continue until they end. A caller that makes the rule for second factors weaker must hold ' +
+    'Applies to the next logins. Existing logins continue. A caller that makes the rule for second factors weaker must hold ' +
     'the permissions of all roles, because it changes how every user logs in.',
   body: RealmSettings,
   response: { 200: RealmSettings },

@@ -151,9 +151,9 @@ const SecondFactor = Type.Object(
     id: Type.String({ description: 'Id of the factor.' }),
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
-    createdAt: DateTime({ description: 'When the user added it.' }),
+    createdAt: DateTime({ description: 'When the user added the second factor.' }),
     lastUsedAt: Type.Optional(
-      DateTime({ description: 'When it was last used. Omitted if it has not been used since it was added.' }),
+      DateTime({ description: 'When the second factor was last used. Omitted if it was never used.' }),
     ),
   },
   { title: 'SecondFactor', description: 'A second factor of a user. Secrets are never shown.' },

@@ -12,7 +12,7 @@ import * as store from '../store/relations.ts'
 import { requireAssetUpdate, requireEndpointUpdate } from './access.ts'
 
 export interface RelationOperations {
-  /** Creates all relations or none. `fieldOf` names a relation of the request in an error. */
+  /** Creates all relations or no relation. `fieldOf` names a relation of the request in an error. */
   link(ctx: Ctx, relations: EntityRelation[], fieldOf: (index: number) => string): Promise<void>
   unlink(ctx: Ctx, relations: EntityRelation[]): Promise<void>
 }

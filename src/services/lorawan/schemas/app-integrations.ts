@@ -109,8 +109,8 @@ export const updateAppIntegrationStatus = {
 const NetDevice = Type.Object(
   {
     netDeviceId: Type.String({ description: 'Id of the device in the network.' }),
-    name: Type.Optional(Type.String({ description: 'Its name in the network.' })),
-    devEui: Type.Optional(Type.String({ description: 'Its DevEUI, 16 hexadecimal digits.' })),
+    name: Type.Optional(Type.String({ description: 'Name of the device in the network.' })),
+    devEui: Type.Optional(Type.String({ description: 'DevEUI of the device, 16 hexadecimal digits.' })),
   },
   { title: 'NetDevice', description: 'A device of the network that has no device integration.' },
 )

@@ -17,7 +17,8 @@ export const statusQuery = Type.Optional(
 
 export const poolIds = Type.Array(Name({ description: 'Id of a pool.' }), {
   maxItems: 100,
-  description: 'Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none.',
+  description:
+    'Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none.',
 })
 
 export const nameField = Name({ description: 'Name for people.' })
@@ -124,7 +125,7 @@ export const endpointFields = {
 export const id = (noun: string) => SerialId({ description: `Id of the ${noun}.` })
 /** An id in a path. For an integer that cannot be an id, the response is 404, as for an unknown id. */
 export const pathId = (noun: string) => Type.Integer({ description: `Id of the ${noun}.` })
-export const endpointId = Type.String({ description: 'Id of the endpoint that represents it.' })
+export const endpointId = Type.String({ description: 'Id of the endpoint that represents the device or gateway.' })
 export const appVersionName = Name({
   description: 'Application version of the endpoints that are registered together with devices or gateways.',
 })

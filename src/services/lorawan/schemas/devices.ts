@@ -57,7 +57,9 @@ const DeviceIntegration = Type.Object(
     downlinkFPort: radioFields.downlinkFPort,
     downlinkConfirmed: radioFields.downlinkConfirmed,
     status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
-    lastUplinkAt: Type.Optional(common.date({ description: 'When the network received its last uplink.' })),
+    lastUplinkAt: Type.Optional(
+      common.date({ description: 'When the network received the last uplink of the device.' }),
+    ),
     lastError: Type.Optional(
       Type.String({ description: 'Why the last uplink was dropped or the last downlink failed.' }),
     ),
@@ -109,7 +111,7 @@ export const createDevices = {
           Type.Object(
             {
               netDeviceId: Type.String({ description: 'Id of the device in the network.' }),
-              reason: Type.Optional(Type.String({ description: 'Why it failed.' })),
+              reason: Type.Optional(Type.String({ description: 'Why the registration of the device failed.' })),
             },
             { title: 'FailedDevice', description: 'A device that could not be mapped.' },
           ),

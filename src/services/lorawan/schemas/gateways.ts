@@ -90,7 +90,8 @@ export const createGateways = {
       appVersionName: common.appVersionName,
       registerGatewaysOnNet: Type.Optional(
         Type.Boolean({
-          description: 'True registers the gateways in the network; then each needs `netGatewayInfo`. Default: false.',
+          description:
+            'True registers the gateways in the network; then each gateway needs `netGatewayInfo`. Default: false.',
         }),
       ),
       gateways: Type.Array(NewGateway, { minItems: 1, maxItems: itemsMax, description: 'The gateways, 1 to 1,000.' }),
@@ -108,7 +109,7 @@ export const createGateways = {
           Type.Object(
             {
               netGatewayId: Type.String({ description: 'Id of the gateway in the network.' }),
-              reason: Type.Optional(Type.String({ description: 'Why it failed.' })),
+              reason: Type.Optional(Type.String({ description: 'Why the registration of the gateway failed.' })),
             },
             { title: 'FailedGateway', description: 'A gateway that could not be linked.' },
           ),

@@ -59,8 +59,8 @@ const DirectoryEndpoint = Type.Object(
   {
     endpointId: Name({ description: 'Id of the endpoint, unique on the platform.' }),
     createdDate: DateTime({ description: 'When the endpoint was registered, in UTC.' }),
-    appName: Name({ description: 'Name of its application.' }),
-    appVersion: describedAs(EndpointVersion, 'Its application version.'),
+    appName: Name({ description: 'Name of the application.' }),
+    appVersion: describedAs(EndpointVersion, 'Version of the application.'),
     connection: Type.Enum(['never', 'disconnected', 'connected'], { description: connectionText }),
     lastActivity: Type.Optional(
       DateTime({
@@ -83,8 +83,8 @@ export const listDirectory = {
   summary: 'Search and sort endpoints',
   description:
     'Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a ' +
-    'hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or none, and ' +
-    'still a `nextCursor`: continue with it. Changes of the id, of metadata and of the connection are found after some seconds.',
+    'hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, ' +
+    'but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds.',
   query: Type.Object({
     ...conditions,
     sort: Type.Optional(

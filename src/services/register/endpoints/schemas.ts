@@ -102,7 +102,7 @@ export const readEndpoint = {
 export const deleteEndpoint = {
   name: 'endpoints.delete',
   summary: 'Unregister an endpoint',
-  description: 'Deletes its tokens, metadata, relations, time series, files and blobs too.',
+  description: 'Deletes the tokens, metadata, relations, time series, files and blobs of the endpoint too.',
   params: ofEndpoint,
   response: none,
   fails: { 404: noEndpoint },
@@ -291,7 +291,7 @@ export const deleteEndpoints = {
           Type.Object(
             {
               endpointId: Name({ description: 'Id of the endpoint.' }),
-              reason: Type.String({ description: 'Why it was not unregistered.' }),
+              reason: Type.String({ description: 'Why the endpoint was not unregistered.' }),
             },
             { title: 'FailedDeletion', description: 'An endpoint that was not unregistered.' },
           ),
@@ -335,7 +335,7 @@ export const startBatch = {
   ),
   response: {
     202: Type.Object(
-      { taskId: Name({ description: 'Id of the task; read its status with it.' }) },
+      { taskId: Name({ description: 'Id of the task, for reading its status.' }) },
       { title: 'BatchTask', description: 'A task that registers endpoints in the background.' },
     ),
     404: failure('The application version does not exist, or the caller may not read it.'),
@@ -368,7 +368,7 @@ export const readBatch = {
           Type.Object(
             {
               endpointToken: Type.Optional(Type.String({ description: 'Token as it was sent.' })),
-              endpointId: Type.Optional(Name({ description: 'Id as it was sent.' })),
+              endpointId: Type.Optional(Name({ description: 'Id of the endpoint, exactly as in the request.' })),
               metadata: Type.Optional(describedAs(Metadata, 'Metadata as it was sent.')),
               status: Type.Literal('FAILED', { description: 'Always FAILED.' }),
               statusReason: Type.String({ description: 'Why the endpoint was not registered.' }),

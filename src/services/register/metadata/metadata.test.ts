@@ -120,7 +120,7 @@ suite('property names that every object inherits', () => {
 })
 
 suite('patching metadata', () => {
-  test('patching metadata follows RFC 6902, all operations or none', async () => {
+  test('patching metadata follows RFC 6902: all operations are applied, or no operation', async () => {
     const id = await aDevice({ a: 1, list: [1, 2], nested: { x: { y: 1 } } })
     const answer = await patch(id, [
       { op: 'test', path: '/a', value: 1 },

@@ -37,7 +37,7 @@ export const patchType = 'application/json-patch+json'
 export const patchMetadata = {
   name: 'endpoints.metadata.patch',
   summary: 'Change the metadata of an endpoint by a JSON Patch',
-  description: 'Applies all operations of the patch (RFC 6902), or none.',
+  description: 'Applies all operations of the patch (RFC 6902), or no operation.',
   params: ofEndpoint,
   // The schema has no type, so that another Content-Type gets 415 for any body.
   body: Type.Unsafe<unknown>({

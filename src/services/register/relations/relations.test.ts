@@ -136,7 +136,7 @@ suite('linking endpoints', () => {
 })
 
 suite('unlinking endpoints', () => {
-  test('unlinking endpoints removes all given relations or none', async () => {
+  test('unlinking endpoints removes all given relations or no relation', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b), contains(b, c))
     const answer = await unlink(contains(a, b), contains(a, c))

@@ -35,7 +35,9 @@ const Alert = Type.Object(
     lastActiveAt: DateTime({ description: 'When the alert was activated last, in UTC.' }),
     resolvedAt: Type.Optional(DateTime({ description: 'When the alert was resolved, in UTC. Omitted if it is open.' })),
     alertSettingId: Type.Optional(
-      Type.String({ description: 'Id of the alert setting that activated it. Omitted if a rule did it.' }),
+      Type.String({
+        description: 'Id of the alert setting that activated the alert. Omitted if a rule activated the alert.',
+      }),
     ),
     metadata: JsonObject({ description: 'Metadata from the action of the last activation.' }),
     entityMetadata: Type.Optional(
@@ -212,7 +214,7 @@ export const deleteAlerts = {
           Type.Object(
             {
               alertId: Type.String({ description: 'Id of the alert.' }),
-              reason: Type.String({ description: 'Why it was not deleted.' }),
+              reason: Type.String({ description: 'Why the alert was not deleted.' }),
             },
             { title: 'AlertNotDeleted', description: 'An alert that was not deleted.' },
           ),
@@ -280,7 +282,10 @@ export const resolveAlert = {
   description: 'A resolved alert stays as it is. The next activation opens a new alert.',
   params: ofAlert,
   body: Type.Object(
-    { ...entity, reason: Type.Optional(Text({ maxLength: 4000, description: 'Why it is resolved. Default: none.' })) },
+    {
+      ...entity,
+      reason: Type.Optional(Text({ maxLength: 4000, description: 'Why the alert is resolved. Default: none.' })),
+    },
     { title: 'AlertResolution', description: 'A resolution.', examples: [{ reason: 'window closed' }] },
   ),
   response: Done,
@@ -293,9 +298,9 @@ const LifecycleEvent = Type.Object(
     eventType: Type.Enum([...lifecycleEventTypes], {
       description: 'ACTIVATED: the alert was opened. UPDATED: severity, message or acknowledgement changed.',
     }),
-    createdAt: DateTime({ description: 'When it happened, in UTC.' }),
+    createdAt: DateTime({ description: 'When the change happened, in UTC.' }),
     userId: Type.Optional(
-      Type.String({ description: 'Id of the caller that made the change. Omitted if a rule did it.' }),
+      Type.String({ description: 'Id of the caller that made the change. Omitted if a rule made the change.' }),
     ),
     payload: JsonObject({ description: 'Severity, acknowledgement, texts and comment after the change.' }),
   },

@@ -19,14 +19,16 @@ const Trace = Type.Object(
     raisedOnEntityId: text('The endpoint; without one the trigger, or the rule that was executed.'),
     outcome: text('SUCCESS or FAILURE.'),
     stage: Type.Optional(
-      text('Where it failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT.'),
+      text(
+        'Where the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT.',
+      ),
     ),
-    reason: Type.Optional(text('Why it failed; failures of scripts have line and column.')),
+    reason: Type.Optional(text('Why the execution failed; failures of scripts have line and column.')),
     metadata: JsonObject({
       description:
         'Details: ruleVersion, returnedValue, triggerId, triggerType, eventId, durationMs, log; attempts of webhooks.',
     }),
-    createdAt: DateTime({ description: 'When it ended, in UTC.' }),
+    createdAt: DateTime({ description: 'When the execution ended, in UTC.' }),
   },
   { title: 'Trace', description: 'One run of a rule or action.' },
 )
@@ -233,11 +235,11 @@ const replaySummary = {
   replayId: text('Id of the replay.'),
   from: DateTime({ description: 'Start of the period, in UTC.' }),
   to: DateTime({ description: 'End of the period, in UTC.' }),
-  createdAt: DateTime({ description: 'When it was started, in UTC.' }),
+  createdAt: DateTime({ description: 'When the replay was started, in UTC.' }),
   status: text('RUNNING, COMPLETED, FAILED or CANCELED.'),
-  reason: Type.Optional(text('Why it failed.')),
+  reason: Type.Optional(text('Why the replay failed.')),
   progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the period that is done, from 0 to 1.' }),
-  eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
+  eventsCount: Type.Integer({ description: 'Number of messages for which the rule ran.' }),
   skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
 }
 const Replay = Type.Object(
@@ -284,15 +286,15 @@ const DeadLetter = Type.Object(
   {
     id: text('Id of the dead letter.'),
     ruleId: text('Rule that was to run.'),
-    triggerId: text('Trigger that started it.'),
+    triggerId: text('Trigger that was to start the rule.'),
     endpointId: Type.Optional(text('Endpoint of the event.')),
     eventId: text('Id of the event.'),
-    reason: text('Why the platform could not run it.'),
+    reason: text('Why the platform could not run the rule.'),
     createdAt: DateTime({ description: 'When the last attempt ended, in UTC.' }),
   },
   {
     title: 'DeadLetter',
-    description: 'An event that the platform itself could not run for a rule, after five attempts.',
+    description: 'An event for which the platform itself could not run a rule, after five attempts.',
   },
 )
 const ofDeadLetter = Type.Object({ deadLetterId: Name({ description: 'Id of the dead letter.' }) })

@@ -96,7 +96,7 @@ export const previewRollout = {
       {
         endpointsCount: count('Number of endpoints.'),
         byCurrentVersion: Type.Record(Type.String(), Type.Integer(), {
-          description: 'Number of endpoints by the version that they run.',
+          description: 'Number of endpoints of each version.',
         }),
         sample: Type.Array(Type.String({ description: 'Id of an endpoint.' }), {
           description: 'Ids of at most 100 of the endpoints, in order.',
@@ -134,7 +134,7 @@ const described = {
     }),
   ),
   offeredVersion: Type.Optional(Type.String({ description: 'The version that was offered and not reported yet.' })),
-  offeredDate: Type.Optional(DateTime({ description: 'When it was offered, in UTC.' })),
+  offeredDate: Type.Optional(DateTime({ description: 'When the version was offered to the endpoint, in UTC.' })),
 }
 const SoftwareEndpoint = Type.Object(described, {
   title: 'SoftwareEndpoint',
@@ -143,7 +143,7 @@ const SoftwareEndpoint = Type.Object(described, {
 const Attempt = Type.Object(
   {
     version: Type.String({ description: 'The version that was offered.' }),
-    offeredDate: DateTime({ description: 'When it was offered, in UTC.' }),
+    offeredDate: DateTime({ description: 'When the version was offered to the endpoint, in UTC.' }),
     reportedDate: Type.Optional(
       DateTime({ description: 'When the endpoint reported, in UTC. Omitted if it has not reported yet.' }),
     ),

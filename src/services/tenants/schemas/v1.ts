@@ -190,7 +190,7 @@ export const changeTenant = {
 export const removeTenant = {
   name: 'tenantsV1.delete',
   summary: 'Unregister a tenant',
-  description: 'Deletes everything that belongs to the tenant. Its id is never given to another tenant.',
+  description: 'Deletes everything that belongs to the tenant. The id of the tenant is never given to another tenant.',
   params,
   response: { 204: Empty() },
   fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant, ...ifMatchFails },

@@ -265,7 +265,7 @@ export const putPoints = {
   name: 'timeSeries.data.update',
   summary: 'Store points of endpoints',
   description:
-    'Stores all points, or none. A point with the time of an existing point replaces the values that it names. Every endpoint must ' +
+    'Stores all points, or no point. A point with the time of an existing point replaces the values that it names. Every endpoint must ' +
     'belong to the version. `timestamp` is ISO 8601 (UTC if it has no time zone), or milliseconds since 1970.',
   params: version,
   body: JsonObject({

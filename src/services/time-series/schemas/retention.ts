@@ -27,7 +27,7 @@ const Retention = Type.Object(
 const RetentionPreview = Type.Object(
   {
     points: Type.Integer({ description: 'Number of points that would be deleted.' }),
-    bytes: Type.Integer({ description: 'Size of the packed ones among them in bytes.' }),
+    bytes: Type.Integer({ description: 'Size of the packed points in bytes.' }),
     series: Type.Array(
       Type.Object(
         {
@@ -40,9 +40,9 @@ const RetentionPreview = Type.Object(
               'Number of points that would be deleted. A point that was overwritten before it was packed counts each time.',
           }),
           unpacked: Type.Integer({
-            description: 'Number of points among them that arrived late and are not packed yet.',
+            description: 'Number of these points that arrived late and are not packed yet.',
           }),
-          bytes: Type.Integer({ description: 'Size of the packed points among them in bytes.' }),
+          bytes: Type.Integer({ description: 'Size of the packed points in bytes.' }),
         },
         { title: 'SeriesRetentionPreview', description: 'What a retention would delete of one value of a series.' },
       ),

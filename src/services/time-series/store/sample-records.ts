@@ -24,9 +24,9 @@ export interface SampleRows {
   /** Present if they were requested. */
   slots: Float64Array | undefined
   writtens: Float64Array | undefined
-  /** For the samples that have such values: the values that are not numbers, as JSON. Null if they were not requested. */
+  /** For the samples that have such values: the values that are not numbers, as JSON. Null if these values were not requested. */
   others: string[] | null
-  /** Total bytes of the long texts that are missing in `others`. It is 0 if all texts or none were requested. */
+  /** Total bytes of the long texts that are missing in `others`. 0 if all texts were requested, or no texts. */
   longBytes: number
 }
 

@@ -8,7 +8,7 @@ import type { NewPoint, TimeSeries, Value } from '../contract.ts'
 import { NoEndpoint, NoVersion, OfOtherVersion, PointRejected } from '../errors.ts'
 
 export interface PointsRequest {
-  /** Stores all points or none. `body` maps endpoint ids to series names, and series names to points. */
+  /** Stores all points or no point. `body` maps endpoint ids to series names, and series names to points. */
   put(ctx: Ctx, appVersionName: string, body: Record<string, unknown>): Promise<void>
 }
 

@@ -18,7 +18,7 @@ const rowsOf = (batches: Batch[]) =>
     { bytes: data },
   ])
 
-/** Writes all batches or none. They are durable when the promise resolves. */
+/** Writes all batches or no batch. The batches are durable when the promise resolves. */
 export const insertBatches = (db: Db, batches: Batch[]) => db.copyIn(copy, () => copyData(rowsOf(batches)))
 
 /**

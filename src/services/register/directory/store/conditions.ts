@@ -19,7 +19,7 @@ export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragme
   ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
-/** Joins the tables of `joinsSql`, or none if no condition needs them. */
+/** Joins the tables of `joinsSql`, or no tables if no condition needs a join. */
 export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: Conditions): Fragment =>
   words.length > 0 || activeAfter || activeBefore ? joinsSql(sql, { words }) : sql``
 

@@ -14,7 +14,7 @@ export const alertFields = {
   message: Type.Optional(
     Text({
       maxLength: messageLength,
-      description: 'The reason, for people. Give this or `messageExpression`, or none.',
+      description: 'The reason, for people. Not together with `messageExpression`.',
     }),
   ),
   entityType: Type.Optional(
@@ -24,7 +24,7 @@ export const alertFields = {
   ),
 }
 export const messageExpression: Attribute = {
-  description: 'The reason, for people. Give this or `message`, or none.',
+  description: 'The reason, for people. Not together with `message`.',
   literal: 'text',
 }
 
@@ -36,7 +36,7 @@ export const alertActivation: ActionTypeDefinition = {
     alertTypeExpression,
     messageExpression,
     severityLevelExpression: {
-      description: 'CRITICAL, HIGH, MEDIUM, LOW or INFO. Give this or `severityLevel`, or none.',
+      description: 'CRITICAL, HIGH, MEDIUM, LOW or INFO. Not together with `severityLevel`.',
       literal: 'text',
       problem: (value) =>
         severityLevels.includes(value as never)

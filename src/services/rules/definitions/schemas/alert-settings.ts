@@ -117,7 +117,8 @@ export const updateAlertSetting = {
 export const deleteAlertSetting = {
   name: 'alertSettings.delete',
   summary: 'Delete an alert setting',
-  description: 'Its rules, triggers and actions are deleted too. Its alerts stay as they are.',
+  description:
+    'Deletes the rules, triggers and actions of the alert setting too. The alerts of the alert setting do not change.',
   params: ofSetting,
   response: common.none,
   fails: { 404: common.missing('alert setting'), ...ifMatchFails },

@@ -13,8 +13,8 @@ const optionalText = (text: string) => Type.Optional(Type.String({ description: 
 export const answered = {
   description: optionalText('Free text.'),
   uiMetadata: optionalText('Text for a user interface.'),
-  createdAt: DateTime({ description: 'When it was created, in UTC.' }),
-  updatedAt: DateTime({ description: 'When it was last changed, in UTC.' }),
+  createdAt: DateTime({ description: 'When the object was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'When the object was last changed, in UTC.' }),
 }
 
 const milliseconds = (text: string) => Type.Integer({ description: `${text}, in milliseconds; 0 without runs.` })
@@ -62,7 +62,7 @@ export const none = { 204: Empty('Done.') }
 export const created = { 201: Empty('Created. `Location` has its address.') }
 export const invalid = 'A field is missing or wrong; the message names it.'
 export const missing = (noun: string) => `The ${noun} does not exist, or the caller may not read it.`
-export const ofAlertSetting = 'It belongs to an alert setting and changes only with that setting.'
+export const ofAlertSetting = 'The object belongs to an alert setting and changes only with the alert setting.'
 export const changeFails = (noun: string) => ({
   400: invalid,
   404: missing(noun),

@@ -21,7 +21,7 @@ const ids = (noun: string) => {
   const id = Name({ description: `Id of ${noun}.` })
   const title = noun === 'a trigger' ? 'TriggerReference' : 'ActionReference'
   const object = Type.Object({ id }, { title, description: `An object with the id of ${noun}.` })
-  return Type.Array(Type.Union([id, object], { description: `Id of ${noun}, or an object with it.` }), {
+  return Type.Array(Type.Union([id, object], { description: `Id of ${noun}, or an object with this id.` }), {
     maxItems: idsMax,
     description: `Ids, each as a text or in an object. A repeated id counts once.`,
   })

@@ -93,7 +93,7 @@ export const updateRule = {
 export const deleteRule = {
   name: 'rules.delete',
   summary: 'Delete a rule',
-  description: 'Its triggers and actions are detached and stay.',
+  description: 'The triggers and actions of the rule are detached and stay.',
   params: ofRule,
   response: common.none,
   fails: { 404: common.missing('rule'), 409: common.ofAlertSetting, ...ifMatchFails },

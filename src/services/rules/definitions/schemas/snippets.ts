@@ -7,7 +7,7 @@ const body = Type.Object(
   {
     name: common.name('snippet'),
     description: common.description,
-    code: common.script('Text of the snippet. It is not checked, because it may be a part of a script.'),
+    code: common.script('Text of the snippet. The text is not checked, because it may be a part of a script.'),
   },
   {
     title: 'SnippetFields',

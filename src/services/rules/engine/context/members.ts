@@ -20,12 +20,13 @@ export const contextMembers: Member[] = [
       'The body of an execution on demand. Its fields are members of `ctx` too, except for the names in this table.',
   },
   { name: 'ctx.endpoint', meaning: 'The endpoint of the run. Absent in a run without endpoint.' },
-  { name: 'ctx.endpoint.endpointId', meaning: 'Its id.' },
+  { name: 'ctx.endpoint.endpointId', meaning: 'Id of the endpoint.' },
   { name: 'ctx.endpoint.appName', meaning: 'The name of its application.' },
   { name: 'ctx.endpoint.appVersionName', meaning: 'The name of its application version.' },
   {
     name: 'ctx.endpoint.getMetadata(key?)',
-    meaning: 'Its metadata as an object, or the value of one key. In an evaluation: `endpointMetadata` of the request.',
+    meaning:
+      'Metadata of the endpoint as an object, or the value of one key. In an evaluation: `endpointMetadata` of the request.',
   },
   {
     name: 'ctx.endpoint.getTimeSeries(name).last(n?)',
@@ -43,13 +44,13 @@ export const contextMembers: Member[] = [
   { name: 'ctx.endpoint.getParents()', meaning: 'The endpoints that contain it.' },
   {
     name: 'ctx.endpoint.getConfiguration(name?)',
-    meaning: 'Its effective configuration of this name, by default `default`, or null.',
+    meaning: 'Effective configuration of the endpoint with this name, by default `default`, or null.',
   },
   { name: 'ctx.endpoint.getFilters()', meaning: 'The ids of the active filters that it matches.' },
   { name: 'ctx.trigger', meaning: 'The trigger that started the run. Absent in a run on demand.' },
-  { name: 'ctx.trigger.id', meaning: 'Its id.' },
-  { name: 'ctx.trigger.name', meaning: 'Its name.' },
-  { name: 'ctx.trigger.type', meaning: 'Its type, such as `ENDPOINT_DATA_SAMPLES_RECEIVED`.' },
+  { name: 'ctx.trigger.id', meaning: 'Id of the trigger.' },
+  { name: 'ctx.trigger.name', meaning: 'Name of the trigger.' },
+  { name: 'ctx.trigger.type', meaning: 'Type of the trigger, such as `ENDPOINT_DATA_SAMPLES_RECEIVED`.' },
   { name: 'ctx.trigger.metadata', meaning: 'The free object of its definition; empty if it has none.' },
   { name: 'ctx.trigger.appVersionName', meaning: 'The application version of the endpoint.' },
   {

@@ -70,7 +70,7 @@ export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): Ten
   return Array.from(byTenant, ([tenantId, events]) => ({ tenantId, events }))
 }
 
-/** Creates one event for each endpoint and message. It contains the points of each series, ordered by time. */
+/** Creates one event for each endpoint and message. The event contains the points of each series, ordered by time. */
 export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () => string): TenantEvents[] {
   const byMessage = new Map<string, RuleEvent & { payload: SeriesPayload }>()
   const byTenant = new Map<string, RuleEvent[]>()
