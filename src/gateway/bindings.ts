@@ -1,6 +1,7 @@
 /**
- * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to its connection; a SUBSCRIBE binds only an
- * endpoint that has no connection, or waits until that connection closes. Revocation removes the binding, and closes the connection if it represents no other endpoint.
+ * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to the connection of the PUBLISH. A SUBSCRIBE binds
+ * an endpoint without a connection at once; for an endpoint with a connection, it waits until this connection closes. Revocation removes
+ * the binding, and closes the connection if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -26,7 +27,7 @@ export interface Bindings {
   bind(connection: DeviceConnection, identified: Identified, replacesOther: boolean): Binding | undefined
   /**
    * Reports the endpoint as connected and then disconnected, because the connection closed before its identification was complete. If
-   * another connection represents the endpoint, that binding stays.
+   * another connection represents the endpoint, the binding to the other connection stays.
    */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
   /** Removes all bindings of a closed connection. Returns the subscribers that can represent its endpoints from now on. */

@@ -63,7 +63,7 @@ export interface Binding {
   boundAt: number
   /** Claim number of the CONNECT that opened the connection. */
   readonly claim: number
-  /** The highest number among the earlier bindings of this endpoint that were known to this node when it bound the endpoint. */
+  /** The highest number of an earlier binding of the endpoint that this node knew when it bound the endpoint. */
   readonly follows: number
   /** Number of this binding in the database; 0 until it is written. */
   number: number

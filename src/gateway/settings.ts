@@ -81,17 +81,17 @@ export const gatewaySettings = defineSettings(
     DEVICE_MESSAGES_PER_CONNECTION: {
       kind: 'integer',
       default: '2000',
-      meaning: 'messages a second from one connection; further ones are read later; 0: no limit',
+      meaning: 'messages a second from one connection; further messages are read later; 0: no limit',
     },
     DEVICE_MESSAGES_PER_TENANT: {
       kind: 'integer',
       default: '50000',
-      meaning: 'messages a second from all devices of a tenant; further ones are read later; 0: no limit',
+      meaning: 'messages a second from all devices of a tenant; further messages are read later; 0: no limit',
     },
     DEVICE_BYTES_PER_CONNECTION: {
       kind: 'integer',
       default: '4000000',
-      meaning: 'payload bytes a second from one connection; further ones are read later; 0: no limit',
+      meaning: 'payload bytes a second from one connection; further messages are read later; 0: no limit',
     },
     DEVICE_BYTES_PER_TENANT: {
       kind: 'integer',

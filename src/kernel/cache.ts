@@ -8,7 +8,7 @@ import type { Bus, EventType } from './bus.ts'
 export interface Cache<V> {
   /** Returns the value if it is cached. The call counts as a use of the entry. */
   get(key: string): V | undefined
-  /** Returns the cached value, or loads it. Failures and `undefined` are not cached, because unknown names must not evict known ones. */
+  /** Returns the cached value, or loads it. Failures and `undefined` are not cached, because unknown names must not evict known names. */
   read(key: string, load: () => Promise<V | undefined>): Promise<V | undefined>
   set(key: string, value: V): void
   drop(key: string): void

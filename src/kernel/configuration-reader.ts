@@ -116,7 +116,9 @@ interface Shape {
   items?: Shape
 }
 
-/** Returns the number of path keys up to the innermost array item or map entry. If there is none, returns the length of the path. */
+/**
+ * Returns the number of path keys up to the innermost array item or map entry. If the path has no such item or entry, returns its length.
+ */
 function depthOfPart(path: string[], schema: TSchema): number {
   let shape: Shape | undefined = schema as Shape
   let length: number | undefined

@@ -71,7 +71,7 @@ export const invalidField = (name: string, problem: string) =>
 export const Unauthenticated = defineError(
   'unauthenticated',
   401,
-  'A valid access token or API key is required: none was sent, or it is invalid, expired or revoked',
+  'A valid access token or API key is required: the request has no token or key, or its token or key is invalid, expired or revoked',
 )
 export const Forbidden = defineError<{ scope: string; resource: string }>(
   'forbidden',

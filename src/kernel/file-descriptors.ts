@@ -49,7 +49,9 @@ const reserveMax = 4096
 const httpShare = 1 / 4
 const addressShare = 1 / 4
 const addressMin = 8
-/** The highest limit that is used, even if the configured limit is higher or there is none. A process cannot serve more sockets. */
+/**
+ * The highest limit that is used, even if the configured limit is higher or no limit is configured. A process cannot serve more sockets.
+ */
 const limitMax = 1_048_576
 const probeEveryMs = 1000
 const unhealthyMs = 10_000

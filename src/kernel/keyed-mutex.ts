@@ -2,7 +2,7 @@
 import { TooManyRequests } from './errors.ts'
 
 export interface KeyedMutex {
-  /** Runs the task after the earlier tasks of its key, even if they fail. Runs it immediately if there are none. */
+  /** Runs the task after the earlier tasks of its key, even if they fail. Without earlier tasks, runs it immediately. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>
   isBusy(key: string): boolean
 }

@@ -28,13 +28,13 @@ export const limitSettings = defineSettings(
       kind: 'integer',
       default: '20000',
       range: [1, 999_999_999],
-      meaning: 'maximum number of logins that were started in a browser and are not finished; further ones get 503',
+      meaning: 'maximum number of logins that were started in a browser and are not finished; further logins get 503',
     },
     LOGINS_OPEN_PER_ADDRESS: {
       kind: 'integer',
       default: '200',
       range: [1, 999_999_999],
-      meaning: 'maximum number of such logins from one IPv4 address or IPv6 /64; further ones get 429',
+      meaning: 'maximum number of such logins from one IPv4 address or IPv6 /64; further logins get 429',
     },
     AUDIT_DAYS: {
       kind: 'integer',

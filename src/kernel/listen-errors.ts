@@ -1,7 +1,7 @@
 /** Error texts for a port that cannot be opened. They name the setting that the operator can change. */
 const reasons: Record<string, (port: number, setting: string) => string> = {
   EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another port`,
-  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
+  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose a port above 1023`,
   EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
 }
 

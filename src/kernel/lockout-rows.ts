@@ -18,12 +18,12 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
   /** Counts a reserved attempt as wrong. The attempt that reaches the limit locks the key. Returns the number of wrong attempts. */
   recordFailure: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
 
-  /** Releases the reservation of an attempt that was correct or could not be checked. It does not count. */
+  /** Releases the reservation of an attempt that was correct or could not be checked. The attempt does not count. */
   async release(sql: Sql, key: Buffer) {
     await sql`update ${table(sql)} set pending = greatest(pending - 1, 0) where key = ${key}`
   },
 
-  /** Releases the reservation of a correct attempt and clears the count of wrong ones. Other reservations stay. */
+  /** Releases the reservation of a correct attempt and clears the count of wrong attempts. Other reservations stay. */
   async recordSuccess(sql: Sql, key: Buffer) {
     const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
     if (count > 0) return

@@ -172,7 +172,7 @@ export const dailyQuotaWriteFailed = defineLogMessage({
 
 export const statisticsNotUpdated = defineLogMessage({
   level: 'warn',
-  text: 'could not analyze tables that have just grown; some statements may be slow until autovacuum does it',
+  text: 'could not analyze tables that have just grown; some statements may be slow until autovacuum analyzes these tables',
   cause: 'The database did not answer in time.',
   action: 'Check the database. Nothing is lost.',
 })

@@ -1,5 +1,5 @@
 /**
- * Tracks which nodes are alive, and cleans up after dead ones. Each node has an id and one row in `kernel.nodes`, which it updates with
+ * Tracks which nodes are alive, and cleans up after dead nodes. Each node has an id and one row in `kernel.nodes`, which it updates with
  * heartbeats. Only the database's clock decides which nodes are alive.
  */
 import type { Db } from './db.ts'
@@ -141,7 +141,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
 
 async function start(node: Node) {
   const { db, nodeId, version, addresses, heartbeatMs } = node
-  // The row is inserted before the table is read. If two nodes start at the same time, the later one therefore finds the other.
+  // The row is inserted before the table is read. If two nodes start at the same time, the later node therefore finds the earlier node.
   await insertNode(db.sql, nodeId, version, addresses)
   await refresh(node)
   node.joined = true

@@ -101,7 +101,8 @@ function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<Atte
   const { name, everySeconds } = task
   return db.tx(async (sql) => {
     // Older versions used the clocks of nodes and may have written a time in the future. `clock_timestamp()` is needed, because `now()` is
-    // the start of this transaction: a run that ended on another node after it would look like one in the future.
+    // the start of this transaction. Compared with `now()`, a run that ended on another node after this start would seem to be in the
+    // future.
     const [row] = await sql<{ isDue: boolean; seconds: number }[]>`
       select ran_at > clock_timestamp() or ran_at <= clock_timestamp() - make_interval(secs => ${everySeconds}) as is_due,
         case when isfinite(ran_at)

@@ -22,7 +22,8 @@ export interface NamedKey {
 /** The name is a hash. It only shows whether two keys are the same. */
 export const namedKey = (bytes: Buffer): NamedKey => ({
   name: createHash('sha256').update('waypost key name\n').update(bytes).digest('hex').slice(0, 12),
-  // The key object is created once. From bytes, Node.js would create one in every call, which takes three times as long as the encryption.
+  // The key object is created once. From bytes, Node.js would create a key object in every call, which takes three times as long as the
+  // encryption.
   key: createSecretKey(bytes),
 })
 
@@ -86,7 +87,7 @@ export function findMasterKey(setting: string | undefined, directory: string): B
   return existsSync(file) ? readMasterKey(file) : undefined
 }
 
-/** Reads a master key from a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
+/** Reads a master key from a file: `keys/master.key` of a data directory, or a file with the text of a WAYPOST_MASTER_KEY. */
 export const readMasterKey = (file: string): Buffer => masterKeyOf(readFileSync(file, 'utf8').trim(), file)
 
 export function masterKeyOf(text: string, source: string): Buffer {

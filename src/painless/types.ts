@@ -11,7 +11,7 @@ export interface Type {
   readonly info?: ClassInfo
 }
 
-/** A method, constructor or the one method of a functional interface. */
+/** A method, a constructor, or the single method of a functional interface. */
 export interface Method {
   readonly name: string
   readonly owner: ClassInfo

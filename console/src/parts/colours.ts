@@ -19,7 +19,7 @@ const inOrder = ['--series-1', '--series-2', '--series-3', '--series-4', '--seri
 export const seriesColours = inOrder.length
 const hex = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/
 
-/** Returns a CSS colour. For an unknown name, it returns the colour of the position. */
+/** Returns a CSS colour. For an unknown name, it returns the default colour of the series at `position`. */
 export function colourOf(name: string | undefined, position = 0): string {
   if (name !== undefined && hex.test(name)) return name
   const known = name !== undefined && Object.hasOwn(byName, name) ? byName[name] : undefined

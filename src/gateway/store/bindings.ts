@@ -13,7 +13,9 @@ export interface BindingRow {
 
 export interface NewBinding extends BindingRow {
   nodeId: string
+  /** See `Binding` in connection-state.ts. */
   claim: number
+  /** See `Binding` in connection-state.ts. */
   follows: number
 }
 
@@ -24,8 +26,9 @@ export interface SavedBinding {
 }
 
 /**
- * Binds endpoints to this node. A binding of another node is replaced only if this CONNECT is later, or if this node had received a signal
- * about that binding. With `ifFree`, it is never replaced. Returns the bindings that were written.
+ * Binds endpoints to this node. A binding of another node is replaced only if its CONNECT is earlier than the CONNECT of the new binding,
+ * or if this node had received a signal about the old binding. With `ifFree`, a binding of another node is never replaced. Returns the
+ * written bindings.
  */
 export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<SavedBinding[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])

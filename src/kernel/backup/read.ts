@@ -24,7 +24,7 @@ export interface Verified extends Totals {
   manifest: Manifest
   /** Size of the file. */
   fileBytes: number
-  /** The checksum of the unencrypted backup. For a file that is not encrypted, `sha256sum` prints the same. */
+  /** The checksum of the unencrypted backup. For a file that is not encrypted, `sha256sum` prints the same checksum. */
   sha256: string
   /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string

@@ -185,15 +185,17 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
         throw new BackupError(
           'The tables have been in use for more than a minute, perhaps by a backup; try again later',
         )
-      // Another transaction locked the tables in a different order, and PostgreSQL resolved the deadlock by aborting ours.
+      // Another transaction locked the tables in a different order, and PostgreSQL resolved the deadlock by aborting the transaction of the
+      // restore.
       if (code !== '40P01' || attempt === lockAttemptsMax) throw error
     }
   }
 }
 
 /**
- * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request on such a node may wait for our lock
- * and then write values that no key can open. These connections are closed, so that the nodes reconnect and load the new key.
+ * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request on such a node may wait for the lock
+ * of the restore and then write values that no key can open. These connections are closed, so that the nodes reconnect and load the new
+ * key.
  */
 async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []

@@ -306,7 +306,7 @@ export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: 
     returning task_id, type`
 }
 
-/** Deletes some tasks that ended long ago, or were prepared and never released. Returns false if none is left. */
+/** Deletes some tasks that ended long ago, or were prepared and never released. Returns false if no such task is left. */
 export async function deleteOld(sql: Sql, type: string, keepDays: number): Promise<boolean> {
   const { count } = await sql`
     with gone as (
@@ -323,7 +323,7 @@ export async function deleteOld(sql: Sql, type: string, keepDays: number): Promi
   return count > 0
 }
 
-/** Deletes some tasks of a tenant, in any state. Returns false if none is left. */
+/** Deletes some tasks of a tenant, in any state. Returns false if no task is left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, types: string[]): Promise<boolean> {
   const { count } = await sql`
     with gone as (

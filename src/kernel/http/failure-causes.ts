@@ -16,7 +16,7 @@ export function causeOf(status: number, { access, schema }: Declared): string {
 const commonCauses: Record<number, (operation: Declared) => string> = {
   400: ({ schema }) =>
     `${listParts(schema)} is missing, malformed or out of range. The text names the field and says what is expected.`,
-  401: () => 'The request carries no access token or API key, or one that is invalid, expired or revoked.',
+  401: () => 'The request carries no access token or API key, or its token or key is invalid, expired or revoked.',
   403: ({ access }) => permissionCause(access),
   404: () => 'An object that the path names does not exist, or the caller may not read it.',
   413: ({ access }) => `The body is larger than ${bodyLimitOf(access)} bytes.`,

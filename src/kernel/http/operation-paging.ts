@@ -12,7 +12,7 @@ export interface Paging {
   first?: number
   /** Number of items on a page if the caller does not choose it. */
   size?: number
-  /** Maximum number of items on a page; absent if there is none. */
+  /** Maximum number of items on a page; absent if there is no maximum. */
   max?: number
   /** Field of the response with the items; empty if the response itself is the array. */
   items: string

@@ -1,7 +1,7 @@
 /** Callers that wait until events are delivered. The workers of this node report each delivery and each event that has to wait for a retry. */
 
 export interface DeliveryWait {
-  /** Sets the newest event that each subscription still has to deliver. Subscriptions that are absent have delivered theirs. */
+  /** Sets the newest event that each subscription still has to deliver. Absent subscriptions have delivered all their events. */
   expect(newestIds: Map<string, number>): void
   isOver(): boolean
   /** Resolves when all expected events are delivered or wait for a retry. */

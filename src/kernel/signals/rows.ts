@@ -6,8 +6,8 @@ import { type Address, channelOf } from './transport.ts'
 export interface SignalRow {
   id: number
   /**
-   * The node that sends the message. It is empty if any node may send it. This is so for messages of a `waypost` command, which is not a
-   * node.
+   * The node that sends the message. Empty if any node may send the message: a `waypost` command, which is not a node, stores such
+   * messages.
    */
   nodeId: string
   address: Address

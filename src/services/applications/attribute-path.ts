@@ -111,7 +111,7 @@ function rejectUnsupported(stepSoFar: string, character: string) {
   if (stepSoFar === '' && unsupportedStarts[character]) throw unsupported(unsupportedStarts[character])
 }
 
-/** Returns whether the text matches. After a mismatch only the last `*` takes one more character; retrying an earlier one cannot help. */
+/** Returns whether the text matches. After a mismatch only the last `*` takes one more character; retrying an earlier `*` cannot help. */
 function matches(pattern: PatternUnit[], text: string[], spend: (comparisons: number) => void): boolean {
   let [patternIndex, textIndex, lastStar, retryFrom] = [0, 0, -1, 0]
   let comparisons = 0

@@ -158,7 +158,7 @@ export interface ApplicationOrVersion {
 
 type Config = Record<string, unknown>
 
-/** Saves a configuration. Returns false if an equal one is already stored. */
+/** Saves a configuration. Returns false if an equal configuration is already stored. */
 export async function saveConfiguration(
   sql: Sql,
   row: ApplicationOrVersion & { tenantId: string; instance: string; config: Config },
@@ -172,7 +172,7 @@ export async function saveConfiguration(
   return count === 1
 }
 
-/** Finds the configurations of an application or version, for all instances or for the given ones. */
+/** Finds the configurations of an application or version, for all instances or for the given instances. */
 export async function findConfigurations(
   sql: Sql,
   selection: ApplicationOrVersion & { tenantId: string; instances?: string[] | undefined },

@@ -67,7 +67,7 @@ export async function createJob<P extends object>(
 }
 
 /**
- * Returns the conditions of a selection. Without conditions it would select every endpoint, so it must then contain `all`. Relative times
+ * Returns the conditions of a selection. A selection without conditions selects every endpoint, so it must contain `all`. Relative times
  * become absolute, because an export reads its conditions again for each part.
  */
 export function conditionsOf({ all, ...conditions }: JobRequest['select'], now: Date): EndpointConditions {

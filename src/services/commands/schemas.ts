@@ -33,9 +33,7 @@ export const Command = Type.Object(
     statusCode: Type.Optional(
       Type.Integer({ description: 'HTTP status of the result. Omitted if it was not executed.' }),
     ),
-    reasonPhrase: Type.Optional(
-      Type.String({ description: 'Text of the result. Omitted if the device sent no text.' }),
-    ),
+    reasonPhrase: Type.Optional(Type.String({ description: 'Text of the result. Omitted without a text.' })),
     requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Omitted if it has none.' })),
     responsePayload: Type.Optional(AnyJson({ description: 'Payload of the result. Omitted if it has none.' })),
     createdAt: DateTime({ description: 'When the command was invoked, in UTC.' }),
@@ -329,14 +327,10 @@ const Task = Type.Object(
   {
     taskId: Type.String({ description: 'Id of the batch.' }),
     filterId: Type.Optional(
-      Type.String({
-        description: 'Id of the filter of the batch. Omitted if the batch was made for a list of endpoints.',
-      }),
+      Type.String({ description: 'Id of the filter. Omitted for a batch with a list of endpoints.' }),
     ),
-    commandType: Type.String({ description: 'Type of the commands of the batch.' }),
-    requestPayload: Type.Optional(
-      AnyJson({ description: 'Payload of the commands of the batch. Omitted if the commands have no payload.' }),
-    ),
+    commandType: Type.String({ description: 'Type of the commands.' }),
+    requestPayload: Type.Optional(AnyJson({ description: 'Payload of the commands. Omitted without a payload.' })),
     createdAt: DateTime({ description: 'When the batch was accepted, in UTC.' }),
     pendingCount: count('Number of endpoints of the application whose command is not made yet or has no result.'),
     executedCount: count('Number of endpoints of the application that sent a result.'),
@@ -375,9 +369,7 @@ const entries = (description: string) =>
     Type.Object(
       {
         endpointId: Type.String({ description: 'Id of the endpoint.' }),
-        commandId: Type.Optional(
-          Type.Integer({ description: 'Id of the command. Omitted if the command does not exist yet.' }),
-        ),
+        commandId: Type.Optional(Type.Integer({ description: 'Id of the command, once it exists.' })),
       },
       { title: 'CommandTaskEntry', description: 'An endpoint of a batch.' },
     ),

@@ -16,7 +16,7 @@ export interface ConfigurationForMany {
 }
 
 export interface Configuration {
-  /** Returns the effective configuration of an endpoint: its own, otherwise the default of its version. */
+  /** Returns the effective configuration of an endpoint: its own configuration, otherwise the default of its version. */
   effective(
     endpoint: { tenantId: string; versionName: string; endpointId: string },
     name?: string,

@@ -12,7 +12,10 @@ export interface Hashing {
   matches(queue: string, password: string, hash: string): Promise<boolean>
   /** Returns the number of queued checks. */
   queuedCount(): number
-  /** A hash that no password matches. It is checked for unknown usernames, so that these take as long as known ones. */
+  /**
+   * A hash that no password matches. It is checked for unknown usernames, so that logins with unknown usernames take as long as logins with
+   * known usernames.
+   */
   dummyHash: string
 }
 

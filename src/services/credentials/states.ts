@@ -22,7 +22,7 @@ const transitions = transitionsOf<CredentialState, TransitionCause>([
 
 export const { isAllowed } = transitions
 
-/** Returns a text with the possible transitions, for the error of an impossible one. */
+/** Returns a text with the possible transitions, for the error of an impossible transition. */
 export function allowedTransitionsText(from: CredentialState): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`

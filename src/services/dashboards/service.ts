@@ -135,7 +135,7 @@ interface Write {
   contentsOf(sql: Parameters<typeof store.findVersion>[0]): Promise<Contents>
 }
 
-/** Adds a version and makes it the current one. */
+/** Adds a version and makes it the current version. */
 async function write({ db, now }: Deps, ctx: Ctx, { dashboardId, ifMatch, contentsOf }: Write) {
   return await db.tx(async (sql) => {
     const old = requireDashboard(ctx, dashboardId, await store.lockDashboard(sql, dashboardId), 'update')

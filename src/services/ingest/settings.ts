@@ -19,7 +19,7 @@ export const ingestSettings = defineSettings(
       kind: 'integer',
       default: '1000000',
       meaning:
-        'documents that may wait for the search engine of WAYPOST_SEARCH_URL; further ones are kept in PostgreSQL only',
+        'documents that may wait for the search engine of WAYPOST_SEARCH_URL; further documents are kept in PostgreSQL only',
     },
     INGEST_THREADS: {
       kind: 'integer',

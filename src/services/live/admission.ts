@@ -168,7 +168,9 @@ async function checkNamedEndpoints(
   }
 }
 
-/** Checks an application. Without the scopes on the application, the caller needs them on at least one of its endpoints. */
+/**
+ * Checks an application. Without the scopes on the application, the caller needs the scopes on at least one endpoint of the application.
+ */
 async function checkApplication(
   { applications, register }: AdmissionDeps,
   ctx: Ctx,

@@ -226,7 +226,7 @@ export interface Register {
    * event about the change contains `cause`, which rules use to limit chains.
    */
   updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
-  /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
+  /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored number. */
   setConnectivity(changes: Connectivity[]): Promise<void>
   /** Records that an endpoint was active. It returns immediately and stores the time some seconds later. */
   noteActivity(endpointId: string, at: Date): void

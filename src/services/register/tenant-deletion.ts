@@ -22,7 +22,7 @@ const rowsPerTransaction = 5000
  */
 export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {
   jobs.handle(DeleteTenant, async ({ tenantId }) => {
-    // Members are deleted twice, because a concurrent change of an endpoint may have added some.
+    // Members are deleted twice, because a concurrent change of an endpoint may have added members.
     for (const deletePart of [
       deleteFiltersOfTenant,
       deleteEndpointsOfTenant,

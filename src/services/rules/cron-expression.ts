@@ -1,4 +1,4 @@
-/** Parses cron expressions with five fields, or with six if seconds are in front (document 5, 5.9). */
+/** Parses cron expressions with five fields, or with six fields if the first field is the seconds (document 5, 5.9). */
 
 export interface CronExpression {
   seconds: number[]
@@ -7,7 +7,7 @@ export interface CronExpression {
   daysOfMonth: Set<number>
   months: Set<number>
   daysOfWeek: Set<number>
-  /** True if the day of the month and the day of the week are both restricted. A date then needs to match only one of them. */
+  /** True if the day of the month and the day of the week are both restricted. A date then needs to match only one of the two fields. */
   isEitherDay: boolean
 }
 

@@ -32,7 +32,7 @@ export interface PlannedVersion {
 
 export interface Plan {
   revision: number
-  /** The versions, highest precedence first. Among equal ones, the version that was created last comes first. */
+  /** The versions, highest precedence first. Among versions with equal precedence, the version that was created last comes first. */
   versions: PlannedVersion[]
   byNumber: ReadonlyMap<number, PlannedVersion>
   byName: ReadonlyMap<string, PlannedVersion>

@@ -164,7 +164,7 @@ export interface TimeSeries {
     selection: SeriesExport,
     at: { format: 'csv' | 'ndjson'; position: SeriesExportPosition | undefined },
   ): Promise<SeriesExportPart>
-  /** Previews the configured retention, or a proposed one. */
+  /** Previews the configured retention, or a proposed retention. */
   previewRetention(
     application: { tenantId: string; applicationName: string },
     proposed?: RetentionConfiguration,

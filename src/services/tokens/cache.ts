@@ -1,6 +1,6 @@
 /**
  * Caches tokens in any status. The service's own events invalidate them: on the writing node after the commit and before the response, on
- * other nodes when the event arrives. Unknown tokens are not cached, so that guessed tokens do not evict valid ones.
+ * other nodes when the event arrives. Unknown tokens are not cached, so that guessed tokens do not evict valid tokens.
  */
 
 import { createBatcher } from '../../kernel/batcher.ts'

@@ -26,7 +26,7 @@ export interface UnusableToken {
 
 export interface Tokens {
   /**
-   * Creates the first tokens of new endpoints with distinct ids. Returns a result for each, in order. If no token is given, one is
+   * Creates the first tokens of new endpoints with distinct ids. Returns a result for each, in order. Without a given token, a token is
    * generated. `taken` means that the application already has this token and nothing was written. The caller validates given tokens.
    */
   provision(

@@ -9,7 +9,7 @@ import { newSecret } from '../../kernel/ids.ts'
 import * as store from './store.ts'
 
 export interface LookupKey {
-  /** Creates the key if there is none. */
+  /** Creates the key if it does not exist. */
   prepare(): Promise<void>
   /** Hashes a token. Inside a transaction, pass it as `sql`, so that no second connection is needed. */
   hashOf(sql: Sql, applicationName: string, token: string): Promise<string>

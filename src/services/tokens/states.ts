@@ -22,7 +22,7 @@ const transitions = transitionsOf<TokenStatus, TransitionCause>([
 
 export const { isAllowed } = transitions
 
-/** Returns a text with the possible transitions, for the error of an impossible one. */
+/** Returns a text with the possible transitions, for the error of an impossible transition. */
 export function allowedTransitionsText(from: TokenStatus): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`

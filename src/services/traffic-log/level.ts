@@ -6,7 +6,7 @@ export type Record = (record: TrafficRecord) => Promise<void>
 
 const done = Promise.resolve()
 const emptyPayload = Buffer.alloc(0)
-/** Maximum number of messages at level `errors` that wait for their response. If there are more, the oldest are dropped. */
+/** Maximum number of messages at level `errors` that wait for their response. With more messages, the oldest messages are dropped. */
 const waitingMax = 2000
 const waitingBytesMax = 4 * 1024 * 1024
 

@@ -13,7 +13,7 @@ export interface Partitions {
   ensure(from: number, to: number): Promise<void> | undefined
   /** Drops the cache of existing partitions. */
   invalidate(): void
-  /** Creates the partitions of the coming days and drops expired ones. */
+  /** Creates the partitions of the coming days and drops expired partitions. */
   renew(sql: TransactionSql): Promise<void>
 }
 

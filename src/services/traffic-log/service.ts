@@ -59,7 +59,7 @@ export interface TrafficLogService {
   /** Enqueues a job in this transaction that deletes all records of the tenant. */
   enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
-  /** Creates the partitions of the coming days and drops expired ones. */
+  /** Creates the partitions of the coming days and drops expired partitions. */
   renewPartitions(sql: Sql): Promise<void>
   /** Packs batches that are due. */
   pack(): Promise<void>

@@ -12,7 +12,7 @@ export interface ProfileParts {
   tlsCrypt: string
 }
 
-/** Ciphers that both sides accept, the preferred one first. */
+/** Ciphers that both sides accept, the preferred cipher first. */
 export const dataCiphers = 'AES-256-GCM:AES-128-GCM:CHACHA20-POLY1305'
 
 export const inline = (name: string, content: string) => `<${name}>\n${content.trim()}\n</${name}>\n`

@@ -23,7 +23,7 @@ function instanceJson(
   }
 }
 
-/** Returns all service instances, or the named ones, with the schemas that `include` lists. */
+/** Returns all service instances, or the named service instances, with the schemas that `include` lists. */
 export function representInstances(
   instances: ReadonlyMap<string, ConfigurationInstance>,
   names: string[] | undefined,

@@ -8,7 +8,7 @@ type Instances = ReadonlyMap<string, ConfigurationInstance>
 /** Maximum size of a configuration. It limits growth by many patches, because the HTTP server limits only single bodies. */
 export const configurationBytesMax = 1024 * 1024
 
-/** Returns the instance. Throws 400 if there is none with this name. */
+/** Returns the instance. Throws 400 if no instance has this name. */
 export function requireInstance(instances: Instances, name: string, path: string): ConfigurationInstance {
   const instance = instances.get(name)
   if (!instance) throw invalidField(path, `there is no service instance ${name}`)

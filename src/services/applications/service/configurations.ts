@@ -19,7 +19,7 @@ export interface ConfigurationOperations {
   read(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
   /** Replaces the configuration of one instance, without the envelope. */
   replaceOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
-  /** Returns the configuration of one instance, without the envelope. It is `{}` if there is none. */
+  /** Returns the configuration of one instance, without the envelope. Returns `{}` if there is no configuration. */
   readOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }): Promise<Document>
   /** Loads the first configurations. Throws 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>

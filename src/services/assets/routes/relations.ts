@@ -14,7 +14,7 @@ const read = { scope: 'asset:read' }
 
 type Body = Static<typeof schemas.linkEntities.body>
 
-/** Returns the constant that equals the text, ignoring case. Throws a 400 if none does. */
+/** Returns the constant that equals the text, ignoring case. Throws a 400 if no constant equals the text. */
 function constantOf<C extends string>(constants: readonly C[], text: string, field: string): C {
   const found = constants.find((constant) => constant === text.toUpperCase())
   if (found === undefined) throw invalidField(field, `expected ${constants.join(' or ')}`)
@@ -25,7 +25,7 @@ const entityTypeOf = (text: string, field: string) => constantOf(['ASSET', 'ENDP
 const optionalEntityType = (text: string | undefined) =>
   text === undefined ? undefined : entityTypeOf(text, 'entityType')
 
-/** Returns the relations in a body, and a function that names one of them for an error text. */
+/** Returns the relations in a body, and a function that names a relation for an error text. */
 function relationsOf(body: Body): { relations: EntityRelation[]; fieldOf(index: number): string } {
   const list = [body].flat()
   const prefix = (index: number) => (Array.isArray(body) ? `${index}.` : '')

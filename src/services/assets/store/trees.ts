@@ -45,7 +45,7 @@ const parentsOf = (sql: Sql, { parents }: Level, type: EntityType) => {
 
 /**
  * Returns a limit, so that a parent with a million children is not read completely. If some children may be hidden from the caller, all
- * children are read, because the hidden ones are removed later.
+ * children are read, because hidden children are removed later.
  */
 const limited = (sql: Sql, { visibility: { assetIds, endpoints }, limit }: Level) =>
   assetIds === 'all' && endpoints === 'all' ? sql`limit ${limit}` : sql`offset 0`
@@ -87,7 +87,7 @@ const endpointsOf = (sql: Sql, register: RegisterRelations, level: Level) => sql
     order by c.to_id ${limited(sql, level)}) as r
   cross join lateral (${visibleEndpoint(sql, register, level, sql`true`)}) as e`
 
-/** Returns the name of an entity; null if it has none. */
+/** Returns the name of an entity; null for an entity without a name. */
 export async function findName(
   sql: Sql,
   register: RegisterRelations,

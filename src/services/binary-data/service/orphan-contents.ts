@@ -37,7 +37,8 @@ export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: 
   let stopped = false
 
   /**
-   * Removes some orphans. Returns false if there are none. It also returns false while a backup is running; the next sweep then continues.
+   * Removes some orphans. Returns false if there are no orphans. Also returns false while a backup is running; the next sweep then
+   * continues.
    */
   const removeSome = () =>
     db.tx(async (sql) => {

@@ -138,7 +138,7 @@ export async function createExport<R extends object>(
   })
 }
 
-/** Returns the file of a finished export. Returns undefined if there is none or it has expired. */
+/** Returns the file of a finished export. Returns undefined if the export has no file or the file has expired. */
 export async function fileOf({ kit }: ExportDeps, taskId: string): Promise<ExportFile | undefined> {
   const row = await store.findExport(kit.db.sql, taskId)
   if (!row?.finishedAt || row.expiresAt <= kit.now()) return undefined

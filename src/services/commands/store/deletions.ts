@@ -66,7 +66,7 @@ export async function deleteTasksOfApplication(sql: Sql, tenantId: string, appli
     delete from commands.task_endpoints where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** Deletes some rows of a tenant. Returns false if none is left. */
+/** Deletes some rows of a tenant. Returns false if no row is left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   const tables = [
     sql`commands.commands`,

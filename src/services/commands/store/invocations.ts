@@ -153,7 +153,7 @@ export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId 
       and status_code is null and ends_at > statement_timestamp()`
 }
 
-/** Records the first delivery of commands to their devices. Returns the commands for which it is the first. */
+/** Records the first delivery of commands to their devices. Returns the commands that were not delivered before. */
 export async function updateDispatched(
   sql: Sql,
   keys: CommandKey[],

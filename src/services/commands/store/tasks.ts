@@ -155,7 +155,7 @@ export async function findTaskApplications(
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Finds the entries of a task in these applications. Returns undefined if none of them is an application of the task. */
+/** Finds the entries of a task in these applications. Returns undefined if the task belongs to other applications only. */
 export async function findTaskEntries(
   sql: Sql,
   { tenantId, applicationNames, taskId }: { tenantId: string; applicationNames: string[]; taskId: string },

@@ -1,4 +1,4 @@
-/** Writes one configuration for many endpoints, either for all or for none (document 5, 2.2). */
+/** Writes one configuration for many endpoints, either for all endpoints or for no endpoint (document 5, 2.2). */
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'

@@ -130,7 +130,7 @@ async function remove(deps: WriteDeps, ctx: Ctx, request: ConfigurationRequest, 
     await store.deleteOwn(sql, key, at)
     await pruneSent(sql, [key], at)
     await publishUpdated(deps, sql, { tenantId, versionName, name, endpointIds: [endpointId] })
-    // The default becomes effective. If there is none, nothing is pushed.
+    // The default becomes effective. Without a default, nothing is pushed.
     if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)
   })
 }

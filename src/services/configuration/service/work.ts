@@ -60,7 +60,7 @@ const targetsOf = (endpoints: EndpointRef[]): store.Target[] =>
     return { tenantId, applicationName, versionName, endpointIds: rows.map(({ endpointId }) => endpointId) }
   })
 
-/** Writes the configuration of the endpoints that do not already have an equal one. */
+/** Writes the configuration of the endpoints that do not already have an equal configuration. */
 async function writeAll(
   deps: Deps,
   sql: Sql,

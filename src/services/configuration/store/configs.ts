@@ -38,7 +38,10 @@ export interface CurrentRow {
 const lockOf = (sql: Sql, kind: string, ...parts: string[]): Fragment =>
   sql`hashtextextended(${['configuration', kind, ...parts].join('\n')}, 0)`
 
-/** Locks the endpoint, so that its writers run one after the other. A batch locks the whole tenant instead, which excludes all of them. */
+/**
+ * Locks the endpoint, so that its writers run one after the other. A batch locks the whole tenant instead, which excludes all these
+ * writers.
+ */
 export async function lockEndpoint(sql: Sql, { tenantId, endpointId }: { tenantId: string; endpointId: string }) {
   await sql`
     select pg_advisory_xact_lock_shared(${lockOf(sql, 'tenant', tenantId)}),
@@ -228,7 +231,7 @@ export async function writeOwn(
   return moved.map(({ endpointId }) => endpointId)
 }
 
-/** Deletes the configuration of the endpoint. Returns its id, or undefined if there was none. */
+/** Deletes the configuration of the endpoint. Returns its id, or undefined if the endpoint had no configuration. */
 export async function deleteOwn(sql: Sql, key: ConfigurationKey, at: Date): Promise<string | undefined> {
   const [row] = await sql<{ configId: string }[]>`
     with old as (delete from configuration.endpoint_configs where ${isOwn(sql, key)} returning *),

@@ -158,9 +158,9 @@ export interface Report extends Handover {
 }
 
 /**
- * Records the reports of endpoints on configurations: on their own, on an earlier one that was sent to them, or on the default. Returns the
- * indexes of reports on known configurations. The same `configId` may belong to several versions of an endpoint; the report then counts for
- * all of them.
+ * Records the reports of endpoints on configurations: on their own configuration, on an earlier configuration that was sent to them, or on
+ * the default. Returns the indexes of reports on known configurations. The same `configId` may belong to several versions of an endpoint;
+ * the report then counts for all these versions.
  */
 export async function recordReports(sql: Sql, reports: Report[], at: Date): Promise<number[]> {
   const rows = await sql<{ position: number }[]>`

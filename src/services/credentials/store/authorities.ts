@@ -48,7 +48,7 @@ export async function findAuthorityBySubject(sql: Sql, subject: string): Promise
   return row
 }
 
-/** Deletes the tenant's authority and adds it to the platform's revocation list. Returns false if there was none. */
+/** Deletes the tenant's authority and adds it to the platform's revocation list. Returns false if the tenant had no authority. */
 export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
   const { count } = await sql`
     insert into credentials.retired_authorities (tenant_id, serial_number, retired_date)

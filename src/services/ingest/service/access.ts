@@ -20,7 +20,10 @@ export interface IndexOf {
   dates?: DateRange
 }
 
-/** Returns the application of an index name. Throws 404 if there is none or the caller may not read it, and 403 if the caller may read it but lacks the scope. */
+/**
+ * Returns the application of an index name. Throws 404 if the application does not exist or the caller may not read it, and 403 if the
+ * caller may read it but lacks the scope.
+ */
 export async function requireIndex(
   applications: Pick<Applications, 'exists'>,
   ctx: Ctx,

@@ -15,7 +15,7 @@ export interface NetworkAccess {
 /** The error if the network could not be reached or answered with an error. The message contains the reason. */
 export class NetworkProblem extends Error {
   override readonly name = 'NetworkProblem'
-  /** Status of the answer; undefined if there was none. */
+  /** Status of the answer; undefined if there was no answer. */
   readonly status: number | undefined
 
   constructor(message: string, status?: number) {

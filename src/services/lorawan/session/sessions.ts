@@ -145,7 +145,7 @@ async function claimAll(parts: Parts) {
   }
 }
 
-/** Updates sessions of this node from their rows: closes sessions without a row, and reopens changed ones. It does not wait. */
+/** Updates sessions of this node from their rows: closes sessions without a row, and reopens changed sessions. It does not wait. */
 function refresh(parts: Parts, ids: number[]) {
   if (parts.isStopped || ids.length === 0) return
   const { kit } = parts

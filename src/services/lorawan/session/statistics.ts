@@ -22,8 +22,8 @@ const errorLength = 1000
 /** Maximum number of rows that one statement writes. */
 const rowsMax = 5000
 /**
- * Maximum number of pending counts and marks. While the database is unreachable, further ones are dropped. A missing mark only causes a
- * repeated write.
+ * Maximum number of pending counts and marks. While the database is unreachable, further counts and marks are dropped. A missing mark only
+ * causes a repeated write.
  */
 const pendingMax = 200_000
 

@@ -42,7 +42,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
     const rows = new Map((await claimUplinks(kit.db.sql, uplinks)).map((row) => [uplinkKey(row), row]))
     return uplinks.map((uplink) => rows.get(uplinkKey(uplink)))
   }, uplinksPerStatement)
-  /** Uplinks that are being stored, by key. If an uplink arrives again meanwhile, the second one waits for the first. */
+  /** Uplinks that are being stored, by key. If an uplink arrives again meanwhile, the second uplink waits for the first. */
   const running = new Map<string, Promise<void>>()
 
   const finish = (device: Device, outcome: Outcome, error?: string) => {

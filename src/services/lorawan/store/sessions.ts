@@ -90,7 +90,7 @@ export async function isUnwanted(sql: Sql, { appIntegrationId, nodeId, claim }: 
   return row?.isOurs ?? true
 }
 
-/** Releases the sessions of this node. If `ids` is given, only these. Returns how many were released. */
+/** Releases the sessions of this node, or only the sessions with these `ids`. Returns how many were released. */
 export async function releaseSessions(sql: Sql, nodeId: string, ids: number[] | null): Promise<number> {
   const { count } = await sql`
     update lorawan.sessions set node_id = null, is_connected = false, error = null

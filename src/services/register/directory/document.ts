@@ -149,7 +149,7 @@ function gramOf(characters: string[], start: number, size: number): number {
 
 const wordsMax = 5
 
-/** Splits a search into words. A text must contain all of them. Returns undefined if there are too many words. */
+/** Splits a search into words. A matching text contains all words. Returns undefined if there are too many words. */
 export function wordsOf(search: string): string[] | undefined {
   const words = [
     ...new Set(

@@ -30,7 +30,7 @@ export interface Places {
   content: PlaceCluster[]
 }
 
-/** Maximum number of places that are counted one by one. If there are more, the stored sums of coarser cells are used instead. */
+/** Maximum number of places that are counted one by one. With more places, the stored sums of coarser cells are used instead. */
 const countedMax = 50_000
 
 export async function listPlaces({ db }: { db: Db }, ctx: Ctx, request: PlacesRequest): Promise<Places> {

@@ -22,7 +22,7 @@ export interface NewEndpoint {
 }
 export type CreationOutcome = { token: string; status: 'Inactive' } | 'id taken' | 'token taken'
 
-/** Creates endpoints with distinct ids, their tokens and the grants of `creator`. Returns an outcome for each, in order. */
+/** Creates endpoints with distinct ids, their tokens and the grants of `creator`. Returns an outcome for each endpoint, in order. */
 export type CreateEndpoints = (
   sql: Sql,
   version: ApplicationVersionRef,

@@ -148,7 +148,7 @@ export function createRegistrationOperations(
   }
 }
 
-/** An endpoint to create, in a transaction of its own or in a shared one. */
+/** An endpoint to create, in a transaction of its own or in a shared transaction. */
 interface SingleCreation {
   version: ApplicationVersionRef
   endpoint: NewEndpoint

@@ -53,7 +53,7 @@ const scopeFor = (action: Action) => `application:endpoint-filter:${action}`
 /** Maximum number of filters of an application, because each registration evaluates all of them. */
 const filtersMax = 1000
 const queryLengthMax = 100_000
-/** Limits for all filters of an application together, because each node caches them and reads them again whenever one changes. */
+/** Limits for all filters of an application together, because each node caches them and reads them again whenever a filter changes. */
 const patternSizeMax = 20_000
 const queryLengthsMax = 2_000_000
 const tryMilliseconds = 2000

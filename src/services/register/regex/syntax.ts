@@ -187,7 +187,8 @@ function quantified(reader: Reader, atom: Tree): Tree {
   if (peek(reader) === '?') take(reader)
   else if (peek(reader) === '+') fail(reader, 'possessive repetition is not supported')
   if (/^(?:[*+?]|\{\d+(?:,\d*)?\})/.test(rest(reader))) fail(reader, 'a repetition cannot be repeated without a group')
-  // PostgreSQL rejects repeated assertions. An assertion matches the empty text, so one occurrence is enough, or none if the minimum is 0.
+  // PostgreSQL rejects repeated assertions. An assertion matches the empty text, so one occurrence is enough, or no occurrence if the
+  // minimum is 0.
   if (atom.is === 'assertion') return min > 0 ? atom : { is: 'sequence', parts: [] }
   return { is: 'repeat', part: atom, min, max }
 }

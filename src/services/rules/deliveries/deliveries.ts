@@ -1,7 +1,7 @@
 /**
  * Durable deliveries. A delivery is stored in a commit that several deliveries share, then sent by the node that stored it. Failed attempts
- * and the end are stored in the same way. If a node dies, another takes over. A delivery whose event is stored gets a row only if it takes
- * long or fails (ADR 33).
+ * and the end are stored in the same way. If a node dies, another node takes over its deliveries. A delivery whose event is stored gets a
+ * row only if it takes long or fails (ADR 33).
  */
 import { createDictionary } from '../../../kernel/dictionary.ts'
 import { createOpenItems } from '../../../kernel/open-items.ts'
@@ -188,7 +188,7 @@ function enqueueAfter(state: State, entry: Entry, waitMs: number) {
   entry.timer = setTimeout(() => state.queue.push(entry), waitMs).unref()
 }
 
-/** Takes over the deliveries of a dead node. A delivery whose attempt was running there is sent once more. */
+/** Takes over the deliveries of a dead node. A delivery whose attempt was running on the dead node is sent once more. */
 async function takeOver(state: State, from: string) {
   const { kit } = state
   for (let more = !state.stopped; more; ) {

@@ -212,7 +212,7 @@ async function writePages(db: Db, pages: Pages, attempt: number) {
   })
 }
 
-/** Sends the statements without waiting for their answers. COMMIT follows them, and fails if one of them fails. */
+/** Sends the statements without waiting for their answers. COMMIT follows the statements, and fails if a statement fails. */
 function writeTraces(sql: Sql, { rows, changes }: Pages) {
   insertChanges(sql, [...changes.values()])
   copyTraces(sql, () => rows.finish()).catch(() => {})

@@ -1,6 +1,6 @@
 /**
  * Keeps the rules, actions and triggers of all tenants in memory, and updates them after changes on any node. While the definitions of a
- * tenant are being read, all its events are stored, because any of them may match.
+ * tenant are being read, all its events are stored, because any event may match.
  */
 import type { EventOrigin } from '../../../kernel/bus.ts'
 import { sleep } from '../../../kernel/clock.ts'

@@ -261,7 +261,9 @@ function contextJson({ endpoint, triggerJson, members, body, rule }: RuleRun, da
 
 const keepData = ['data']
 
-/** Returns the actions to run for a returned value: negative actions for false, none for null, positive actions for anything else. */
+/**
+ * Returns the actions to run for a returned value: negative actions for false, no actions for null, positive actions for any other value.
+ */
 function actionsOf({ rule }: RuleRun, json: string): string[] {
   if (json === 'null') return []
   return json === 'false' ? rule.negativeActionIds : rule.positiveActionIds

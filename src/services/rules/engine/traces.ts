@@ -63,7 +63,9 @@ export interface EndedAction {
 
 /** Writes the traces of actions that end after their rule. */
 export interface EndedActions {
-  /** Writes the traces in the transaction that records the end of the actions, so that either traces and ends are stored, or neither. */
+  /**
+   * Writes the traces in the transaction that records the end of the actions, so that traces and ends are stored together or not at all.
+   */
   ended(sql: Sql, actions: EndedAction[]): Promise<void>
   /** Writes the trace before any trace of a later call. Resolves when it is durable. */
   write(action: EndedAction): Promise<void>

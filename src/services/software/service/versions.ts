@@ -54,7 +54,7 @@ export interface VersionRules {
   resume(ctx: Ctx, target: Target): Promise<void>
 }
 
-/** Maximum size of a specification. A larger one does not fit into a message to a device (document 5, 1.7). */
+/** Maximum size of a specification. A larger specification does not fit into a message to a device (document 5, 1.7). */
 const specificationBytesMax = 1_000_000
 /**
  * Maximum number of versions of an application. It limits the size of plans, which nodes cache, and of the statement that computes targets.

@@ -62,7 +62,7 @@ export async function deleteApplication(sql: Sql, { tenantId, applicationName }:
   return rows.flatMap(({ contentKey }) => contentKey ?? [])
 }
 
-/** Deletes a part of a deleted application's remaining rows. Returns false when none are left. */
+/** Deletes a part of a deleted application's remaining rows. Returns false when no rows are left. */
 export async function deleteRest(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -95,7 +95,7 @@ const tenantTables = {
   reports: 'application_name, number, endpoint_id',
 }
 
-/** Deletes a part of a deleted tenant's rows. Returns false when none are left. */
+/** Deletes a part of a deleted tenant's rows. Returns false when no rows are left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   let more = false
   for (const [table, key] of Object.entries(tenantTables)) {

@@ -188,7 +188,7 @@ export async function countReport(sql: Sql, { tenantId, applicationName }: Appli
       set reported = c.reported + excluded.reported, failed = c.failed + excluded.failed`
 }
 
-/** Returns how many endpoints reported the version since the last resume, and how many of them could not apply it. */
+/** Returns how many endpoints reported the version since the last resume, and how many of these endpoints could not apply it. */
 export async function sumReports(
   sql: Sql,
   { tenantId, applicationName, number, epoch }: ApplicationKey & { number: number; epoch: number },

@@ -43,7 +43,7 @@ export interface VersionRow extends ApplicationKey, VersionFields, Nullable<Stor
 }
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
-/** Locks the software of an application until the transaction ends. Creates its row if there is none. */
+/** Locks the software of an application until the transaction ends. Creates the row of the application if it does not exist. */
 export async function lockApplication(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`
     insert into software.applications (tenant_id, application_name) values (${tenantId}, ${applicationName})

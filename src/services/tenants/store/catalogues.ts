@@ -60,7 +60,7 @@ export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string,
     return withoutNulls(inserted!)
   })
 
-/** Updates an entry. Returns undefined if there is none. */
+/** Updates an entry. Returns undefined if the entry does not exist. */
 export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
   catchViolation(catalogue, async () => {
     const row = columnsOf(sql, catalogue, body)

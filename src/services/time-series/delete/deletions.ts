@@ -85,7 +85,7 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 
 /**
  * Estimates the next number in the order of writes at a past time. The numbers are microseconds of the database clock, which can differ
- * from ours. Therefore the elapsed time is subtracted from the current number.
+ * from the clock of this node. Therefore the elapsed time is subtracted from the current number.
  */
 const numberAt = async ({ db, now }: Deps, date: Date) =>
   (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000

@@ -132,7 +132,7 @@ async function watch(
   const outlet = createDeferredOutlet()
   const subscription = createSubscription(ctx, watched, outlet, watchers.countQueued)
   const { caller } = ctx
-  // From here on, new points are queued for the stream, so that none is missed while older points are read.
+  // From here on, new points are queued for the stream, so that no point is missed while older points are read.
   const acknowledged = add(
     parts,
     { subscription, ctx, caller, permissions: caller.permissions.length, callerNow },

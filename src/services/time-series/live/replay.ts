@@ -24,10 +24,11 @@ const slackMs = 5_000
 export interface Replay {
   /** Returns a number in the order of writes that is less than the numbers of all later writes. */
   position(): Promise<number>
-  /** Returns all points since that event, some of them possibly twice. If that is impossible, returns the reason. */
+  /** Returns all points since that event, some points possibly twice. If that is impossible, returns the reason. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /**
-   * Returns all points since this number in the order of writes, and possibly some earlier ones. If that is impossible, returns the reason.
+   * Returns all points since this number in the order of writes, and possibly some earlier points. If that is impossible, returns the
+   * reason.
    */
   points(replayed: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns the newest point of each series. */

@@ -17,7 +17,7 @@ export interface Outlet {
 export interface Watched {
   tenantId: string
   applicationName: string
-  /** The endpoints to include. Undefined means all that the caller may read. */
+  /** The endpoints to include. Undefined means all endpoints that the caller may read. */
   endpointIds: ReadonlySet<string> | undefined
   seriesNames: ReadonlySet<string> | undefined
 }

@@ -60,7 +60,7 @@ export function readVarint(reader: Reader): number {
   }
 }
 
-/** Maps small negative numbers to small positive ones. */
+/** Maps small negative numbers to small positive numbers. */
 export const zigzag = (value: number) => (value < 0 ? -2 * value - 1 : 2 * value)
 export const unzigzag = (value: number) => (value % 2 === 1 ? -(value + 1) / 2 : value / 2)
 

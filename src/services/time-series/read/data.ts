@@ -1,4 +1,4 @@
-/** Queries historical points: all of them, aggregated by interval, or downsampled. */
+/** Queries historical points: all points, points aggregated by interval, or downsampled points. */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'

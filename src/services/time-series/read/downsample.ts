@@ -88,7 +88,7 @@ function createThinner(span: Span, pointsMax: number) {
   }
 
   return {
-    /** Adds points. They must be later than all earlier ones. */
+    /** Adds points. They must be later than all points that were added before. */
     add(points: Points) {
       for (let index = 0; index < points.count; index++) {
         if (Number.isNaN(points.numbers[index]!)) continue
@@ -105,7 +105,7 @@ function createThinner(span: Span, pointsMax: number) {
   }
 }
 
-/** Downsamples each value of each series to at most `pointsMax` points. `end` returns all of them. */
+/** Downsamples each value of each series to at most `pointsMax` points. `end` returns the points. */
 export function createDownsampler(span: Span, pointsMax: number): Reducer {
   const bySeries = new Map<
     string,

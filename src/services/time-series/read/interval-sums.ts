@@ -93,7 +93,7 @@ export function sortAndCombine(all: Sum[]): Sum[] {
   return sums
 }
 
-/** Returns the aggregate of an interval. Averages, sums and extremes consider only numbers, and are null if there are none. */
+/** Returns the aggregate of an interval. Averages, sums and extremes consider only numbers, and are null without numbers. */
 function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
   const { count, sum, min, max, others, first, last } = intervalSum
   if (aggregate === 'first') return first?.value ?? null

@@ -61,7 +61,7 @@ export function intervalInZone(text: string, zone: TimeZone): Interval | undefin
   const localOf = (time: number) => time + zone.offsetAt(time)
   const isShort = local.fixed !== undefined && local.fixed.width < dayMs
 
-  /** Returns the times at which the clock shows this local time: none if the clock skips it, two if the clock repeats it. */
+  /** Returns the times at which the clock shows this local time: no time if the clock skips it, two times if the clock repeats it. */
   function timesOf(wallTime: number): number[] {
     const offsets = [zone.offsetAt(wallTime - dayMs), zone.offsetAt(wallTime + dayMs)]
     const times = offsets.map((offset) => wallTime - offset).filter((time) => localOf(time) === wallTime)

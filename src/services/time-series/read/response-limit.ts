@@ -1,7 +1,10 @@
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 
-/** Limits concurrent responses per tenant and caller, because a response takes some megabytes until its client has read it. Others wait. */
+/**
+ * Limits concurrent responses per tenant and caller, because a response takes some megabytes until its client has read it. Further
+ * responses wait.
+ */
 export async function* limitedResponse(
   limit: ConcurrencyLimit,
   ctx: Ctx,

@@ -25,7 +25,7 @@ export interface SelectedData {
 }
 
 export interface VisibleSeries {
-  /** Returns the endpoints that the caller may read; undefined means all. Throws if there are none. */
+  /** Returns the endpoints that the caller may read; undefined means all. Throws if the caller may read no endpoint. */
   readableEndpoints(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
   select(ctx: Ctx, requested: SeriesFilter): Promise<SelectedData>
   /** Selects only the next endpoints after an id. `next` is the id after which to continue; it is undefined on the last page. */

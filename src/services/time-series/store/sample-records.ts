@@ -41,7 +41,7 @@ export interface SampleOptions extends ColumnOptions {
   limit: number
 }
 
-/** Finds up to `limit` samples. Returns undefined if there are none. */
+/** Finds up to `limit` samples. Returns undefined if there are no samples. */
 export async function findSamples(db: Db, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
   const rows = `${selectFrom(part, options)} where ${isInPart(part)} limit ${options.limit}`
   return await readRows(db, part, options, rows)

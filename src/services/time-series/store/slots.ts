@@ -10,7 +10,7 @@ export interface Slot {
   slot: number
   state: SlotState
   openedDate: Date | null
-  /** A number in the order of writes: all rows in older slots have smaller numbers, and all rows in newer slots have greater ones. */
+  /** A number in the order of writes: all rows in older slots have smaller numbers, and all rows in newer slots have greater numbers. */
   openedWritten: number | null
 }
 

@@ -28,8 +28,8 @@ export interface Writer {
   /** Resolves when the rows just added to `current` are durable. */
   committed(): Promise<void>
   /**
-   * Returns a promise for the end of the endpoint's pending writes in the lane `plain`, or undefined if there are none. A message for the
-   * lane `published` waits for it, because otherwise it could be written first.
+   * Returns a promise for the end of the endpoint's pending writes in the lane `plain`, or undefined if no write is pending. A message for
+   * the lane `published` waits for it, because otherwise it could be written first.
    */
   plainRowsSettled(endpointNo: number): Promise<void> | undefined
   /** Resolves when no rows are pending. */

@@ -10,7 +10,10 @@ import { requireScopeOn } from './access.ts'
 import { publishDeleted } from './deletion.ts'
 import type { TokenDeps } from './deps.ts'
 
-/** Maximum number of tokens of an endpoint. It limits responses that contain all of them, and the statement that deletes them. */
+/**
+ * Maximum number of tokens of an endpoint. It limits responses that contain all tokens of an endpoint, and the statement that deletes all
+ * these tokens.
+ */
 export const tokensMax = 1000
 
 export interface NewToken {

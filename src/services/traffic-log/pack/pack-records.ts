@@ -73,7 +73,7 @@ export function countRecords(sources: PackSource[]): Count[] {
   return counts.result()
 }
 
-/** Returns the records after a time, encoded with their endpoints. Returns undefined if there are none. */
+/** Returns the records after a time, encoded with their endpoints. Returns undefined if there are no such records. */
 export function recordsAfter(source: PackSource, micros: number): PackSource | undefined {
   const columns = columnsOf(source)
   const kept = createColumns()

@@ -41,7 +41,7 @@ export async function findByEndpoint(search: Search, { offset, limit }: PageRequ
 function neededBlocks(blocks: BlockOfEndpoints[], offset: number, pageEnd: number) {
   let [passed, first, seen, last] = [0, 0, 0, 0]
   const loaded = { firstAt: Number.POSITIVE_INFINITY, lastAt: Number.NEGATIVE_INFINITY }
-  // Further blocks that overlap the loaded ones may contain records of the page too.
+  // Further blocks that overlap the loaded blocks may contain records of the page too.
   while (last < blocks.length && (seen < pageEnd || overlaps(blocks[last]!, loaded))) {
     const { n, firstAt, lastAt } = blocks[last++]!
     seen += n

@@ -15,8 +15,8 @@ const pageMs = 2000
 type Run = <T>(work: (sql: Sql, deadline: number) => Promise<T>) => Promise<T>
 
 /**
- * Returns the next records and the position at which to continue. Records of the same microsecond are on the same page, so that none is
- * lost or repeated between two pages.
+ * Returns the next records and the position at which to continue. Records of the same microsecond are on the same page, so that no record
+ * is lost or repeated between two pages.
  */
 export async function findNextRecords(
   run: Run,

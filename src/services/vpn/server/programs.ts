@@ -1,4 +1,4 @@
-/** Runs the programs that the server needs, and finds out which ones are missing. */
+/** Runs the programs that the server needs, and finds out which programs are missing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs'
@@ -64,7 +64,7 @@ export async function portProblem(protocol: 'tcp' | 'udp', port: number): Promis
   if (code === undefined) return undefined
   const name = `Port ${port} (${protocol.toUpperCase()}, WAYPOST_VPN_PORT)`
   if (code === 'EADDRINUSE') return `${name} is in use; stop the other program, or choose another port`
-  if (code === 'EACCES') return `${name} needs more rights than this user has; choose one above 1023`
+  if (code === 'EACCES') return `${name} needs more rights than this user has; choose a port above 1023`
   return `${name} cannot be opened: ${code}`
 }
 

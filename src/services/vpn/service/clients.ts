@@ -112,7 +112,7 @@ async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<V
   return viewOf({ ...client, address, state: 'active', hasSshKey: client.sshKey !== null, lastConnected: null })
 }
 
-/** Inserts the client with an address. Grants its creator every scope on it, unless the creator already has them on the tenant. */
+/** Inserts the client with an address. Grants its creator every scope on it, unless the creator already has these scopes on the tenant. */
 async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: store.NewClient): Promise<string> {
   const { tenantId, type } = client
   const { first, last } = offsets[type]

@@ -48,7 +48,7 @@ const columns = (sql: Sql) => sql`
   id, tenant_id, name, type, protocol, state, host(address) as address, endpoint_id, application, description, username,
   ssh_key is not null as has_ssh_key, created, last_connected`
 
-/** Inserts a client with the next address that was never assigned. Returns undefined if there is none. */
+/** Inserts a client with the next address that was never assigned. Returns undefined if there is no such address. */
 export async function insertWithNewAddress(
   sql: Sql,
   client: NewClient,
@@ -64,7 +64,7 @@ export async function insertWithNewAddress(
   return row?.address
 }
 
-/** Inserts a client with the address that has been free for the longest time. Returns undefined if there is none. */
+/** Inserts a client with the address that has been free for the longest time. Returns undefined if no address is free. */
 export async function insertWithFreeAddress(sql: TransactionSql, client: NewClient): Promise<string | undefined> {
   // The lock makes concurrent creations and revocations of the tenant's clients wait for each other.
   await sql`select from vpn.tenants where tenant_id = ${client.tenantId} for update`
@@ -171,7 +171,7 @@ export async function revokeClients(
   return count
 }
 
-/** Deletes the record of a revoked client. Returns false if there is none. */
+/** Deletes the record of a revoked client. Returns false if there is no such record. */
 export async function deleteRevokedClient(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const { count } = await sql`
     delete from vpn.clients where tenant_id = ${tenantId} and id = ${id} and state = 'revoked'`

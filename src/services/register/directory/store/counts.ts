@@ -60,7 +60,7 @@ export const countRange = (
 ): Promise<CountedStep> =>
   countWhere(sql, query, filters, sql`${ofApplications(sql, query.scope)} and e.seq > ${after} and e.seq <= ${last}`)
 
-/** Counts candidates of an index. Returns undefined if there are more than `limit` of them. */
+/** Counts candidates of an index. Returns undefined if there are more than `limit` candidates. */
 export async function countCandidates(
   sql: Sql,
   query: Query,

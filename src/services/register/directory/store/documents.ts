@@ -170,8 +170,8 @@ export async function saveActivity(sql: Sql, active: { endpointId: string; at: D
 }
 
 /**
- * Enqueues the endpoints of an application or version whose number is greater than `after`. Returns the last number, or undefined if none
- * is left.
+ * Enqueues the endpoints of an application or version whose number is greater than `after`. Returns the last number, or undefined if no
+ * endpoint is left.
  */
 export async function enqueueAll(
   sql: Sql,

@@ -13,7 +13,7 @@ export interface EndpointRow extends EndpointRef {
   metadataUpdatedDate: Date | null
   connected: boolean | null
   connectivityTs: Date | null
-  /** The metadata keys that contain connectivity; null if the two columns do. */
+  /** The metadata keys that contain connectivity; null if the two columns contain it. */
   connectivityKeys: string[] | null
   poolIds: string[]
 }
@@ -26,7 +26,7 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts endpoints and their counts in one statement, and returns those whose id was free. The shared lock makes a deletion of the
+ * Inserts endpoints and their counts in one statement, and returns the endpoints whose id was free. The shared lock makes a deletion of the
  * application (`lockApplication`) wait for this transaction. Node.js computes the counts, because PostgreSQL takes 8 µs for the keys of
  * each endpoint; PostgreSQL computes them only if an id was taken.
  */
@@ -201,8 +201,8 @@ export interface ConnectivityChange {
 }
 
 /**
- * Saves connectivity that is newer than the stored one, and returns the rows that changed. Metadata and key counts are written only if key
- * names are configured.
+ * Saves connectivity that is newer than the stored connectivity, and returns the rows that changed. Metadata and key counts are written
+ * only if key names are configured.
  */
 export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
   const ids = changes.map(({ endpointId }) => endpointId)
@@ -275,7 +275,7 @@ export async function findIdsOfVersion(sql: Sql, tenantId: string, versionName: 
   return rows.map(({ endpointId }) => endpointId)
 }
 
-/** Deletes a part of a deleted tenant's endpoints. Returns false when none are left. */
+/** Deletes a part of a deleted tenant's endpoints. Returns false when no endpoint is left. */
 export async function deleteEndpointsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from register.endpoints where endpoint_id in (

@@ -237,7 +237,7 @@ export async function deleteOrphanedMembers(sql: Sql, limit: number): Promise<bo
   return true
 }
 
-/** Deletes a part of a deleted tenant's filters and members. Returns false when none are left. */
+/** Deletes a part of a deleted tenant's filters and members. Returns false when no row is left. */
 export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   await sql`delete from register.filters where tenant_id = ${tenantId}`
   await sql`delete from register.filter_sets where tenant_id = ${tenantId}`

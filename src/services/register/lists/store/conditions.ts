@@ -5,7 +5,7 @@ import { type Condition, isPosition, type Key } from '../query.ts'
 
 /**
  * Translates a conjunction. All equalities become one `@>`, so that the index intersects them. Rare values then narrow the result of common
- * ones.
+ * values.
  */
 export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
   const equalities = new Map<string, unknown>()

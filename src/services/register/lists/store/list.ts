@@ -89,7 +89,7 @@ function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
 /**
- * Returns `from … order by …` for a page over all parts. A single part is scanned directly. If there are several, each contributes at most
+ * Returns `from … order by …` for a page over all parts. A single part is scanned directly. Of several parts, each contributes at most
  * `offset + limit` rows, and the rows of the page are then read by `ctid`, which is stable within one statement.
  */
 function pageSql(

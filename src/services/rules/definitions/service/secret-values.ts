@@ -52,8 +52,8 @@ export function createSecretValues({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' 
 }
 
 /**
- * Returns the texts by which the values are found: as they are, inside JSON, and inside URLs. Longer ones come first, because they may
- * contain shorter ones.
+ * Returns the texts by which the values are found: as they are, inside JSON, and inside URLs. Longer texts come first, because they may
+ * contain shorter texts.
  */
 function formsOf(values: string[]): string[] {
   const forms = values.flatMap((value) => [

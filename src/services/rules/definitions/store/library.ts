@@ -39,7 +39,9 @@ export interface LibraryQuery extends Window {
   description?: string | undefined
   sort: 'createdAt' | 'updatedAt'
   descending: boolean
-  /** True: list only rows that belong to an alert setting. False: list only rows that do not. Undefined: list all rows. */
+  /**
+   * True: list only rows that belong to an alert setting. False: list only rows that belong to no alert setting. Undefined: list all rows.
+   */
   ofAlertSettings?: boolean | undefined
   /** Lists only actions that are attached to this rule, and rule-execution actions that run it. */
   ruleId?: string | undefined

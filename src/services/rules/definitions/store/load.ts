@@ -11,7 +11,7 @@ export interface LinkedRule extends RuleDefinition {
 }
 
 export interface Definitions {
-  /** A revision of the tenant. The definitions are at least as new as it. */
+  /** A revision of the tenant. The definitions are at least as new as this revision. */
   revision: number
   rules: LinkedRule[]
   actions: ActionDefinition[]

@@ -29,7 +29,7 @@ export interface ChangedTenants {
 
 /**
  * Returns an expression for `ChangedTenants`: the tenants whose definitions changed in transactions that were not complete at `since`.
- * Without `since`, there are none.
+ * Without `since`, there are no such tenants.
  */
 export const changedTenants = (sql: Sql, since: string | undefined): Fragment => sql`
   jsonb_build_object('next', pg_snapshot_xmin(pg_current_snapshot())::text, 'tenantIds',

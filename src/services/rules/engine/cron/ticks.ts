@@ -48,8 +48,8 @@ function createTimeZone(name: string): TimeZone {
 }
 
 /**
- * Returns the instant of a local time. If the local time occurs twice, it is the first instant. If the local time is skipped because clocks
- * go forward, it is the first instant after the change.
+ * Returns the instant of a local time. For a local time that occurs twice, returns the first instant. For a local time that is skipped
+ * because clocks go forward, returns the first instant after the change.
  */
 function instantOf(local: Local, zone: TimeZone): number {
   const [before, after] = [zone.offsetAt(local - dayMs), zone.offsetAt(local + dayMs)]
@@ -71,7 +71,7 @@ function firstAfterChange(from: number, to: number, zone: TimeZone): number {
   return high * 1000
 }
 
-/** Returns the first tick after a time; undefined if there is none. */
+/** Returns the first tick after a time; undefined if there is no such tick. */
 export function nextTick(cron: CronExpression, zone: TimeZone, after: number): number | undefined {
   const start: Local = Math.floor((after + zone.offsetAt(after)) / 1000) * 1000
   for (const local of localTimes(cron, start)) {

@@ -154,7 +154,10 @@ export async function findMetadata(
   return new Map(rows.map(({ traceId, ...row }) => [traceId, row]))
 }
 
-/** Deletes the traces of a tenant that are older than a time, or all of them. Subtracts them from the sums by day. */
+/**
+ * Deletes the traces of a tenant that are older than a time, or all traces of the tenant. Subtracts the deleted traces from the sums by
+ * day.
+ */
 export async function deleteTraces(sql: Sql, tenantId: string, before: Date | undefined): Promise<void> {
   const until = before === undefined ? sql`` : sql`and created_at < ${before}`
   await sql`
