@@ -85,7 +85,7 @@ async function measureSettings(generator: Generator, bench: BenchPlatform): Prom
       limit: { min: 0.5 },
     },
     {
-      name: 'Samples of an application without a template, while another application has one: rate against no template at all',
+      name: 'Samples of an application without a template, while another application has a template: rate against no template at all',
       value: other / none,
       unit: 'times',
       limit: { min: 0.97 },

@@ -245,7 +245,8 @@ function* checkMigrations(
     if (programChecksum === checksum) continue
     if (programChecksum === undefined)
       yield problem(`The database has ${module}/${name}, which this version does not know`, 'Use the newer Waypost')
-    else yield problem(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
+    else
+      yield problem(`${module}/${name} differs from the applied migration`, 'Use the Waypost version that applied it')
     return
   }
   if (applied.length === migrations.length) yield ok('The database schema is the schema of this version')

@@ -37,7 +37,7 @@ export function returnTokens(bucket: Bucket, amount = 1) {
 }
 
 export interface RateLimit {
-  /** Takes one token if there is one and returns 0; otherwise returns the seconds to wait. */
+  /** Takes a token and returns 0. Without a token, returns the seconds to wait. */
   take(key: string): number
 }
 
@@ -58,7 +58,7 @@ export function createVariableRateLimit(rateOf: (key: string) => Rate): RateLimi
   }
 }
 
-/** Takes one token if there is one and returns 0; otherwise returns the seconds to wait. */
+/** Takes a token and returns 0. Without a token, returns the seconds to wait. */
 function takeFrom(bucket: Bucket, rate: Rate): number {
   if (drawTokens(bucket, rate, monotonicMs()) === 0) return 0
   returnTokens(bucket)

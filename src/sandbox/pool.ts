@@ -55,7 +55,8 @@ const threadsLeft = 4
 
 const nestedSuffix = '\0nested'
 /**
- * Returns the lane of a job in the queue. Nested scripts have their own lane, because they must not wait behind scripts that wait for them.
+ * Returns the lane of a job in the queue. Nested scripts have their own lane. In the lane of their tenant, a nested script could wait
+ * behind the script that waits for it.
  */
 const laneOf = ({ tenantId, isNested }: Job) => (isNested ? tenantId + nestedSuffix : tenantId)
 
@@ -81,7 +82,7 @@ interface State {
   module: WebAssembly.Module | undefined
   replaced: number
   watchdog: NodeJS.Timeout | undefined
-  isPumpPlanned: boolean
+  isDispatchScheduled: boolean
   isStopped: boolean
   /** Number of threads that died since a script last ended. It prevents that a thread that cannot start is replaced for ever. */
   deaths: number
@@ -95,7 +96,7 @@ export function createPool(options: PoolOptions): Pool {
     module: undefined,
     replaced: 0,
     watchdog: undefined,
-    isPumpPlanned: false,
+    isDispatchScheduled: false,
     isStopped: false,
     deaths: 0,
   }
@@ -127,16 +128,16 @@ function rejectQueued({ queue }: State) {
 
 /** Schedules the dispatch, so that jobs that are added at the same time are dispatched together. */
 function scheduleDispatch(state: State) {
-  if (state.isPumpPlanned) return
-  state.isPumpPlanned = true
+  if (state.isDispatchScheduled) return
+  state.isDispatchScheduled = true
   queueMicrotask(() => {
-    state.isPumpPlanned = false
-    pump(state)
+    state.isDispatchScheduled = false
+    dispatchQueued(state)
   })
 }
 
 /** Gives queued jobs to idle threads, lane by lane. If there are too few threads, starts new threads. */
-function pump(state: State) {
+function dispatchQueued(state: State) {
   if (state.isStopped || state.queue.size === 0) return
   let active = 0
   for (const thread of state.threads) if (thread.batch && !thread.isSlow) active++
@@ -187,7 +188,7 @@ function loadModule(state: State) {
     (module) => {
       if (state.module) return
       state.module = module
-      pump(state)
+      dispatchQueued(state)
     },
     (error) => {
       state.options.onError(error)
@@ -236,7 +237,7 @@ function eventsOf(state: State) {
   return {
     ready(thread: Thread) {
       thread.idleSince = monotonicMs()
-      pump(state)
+      dispatchQueued(state)
     },
     outcomes(thread: Thread, { outcomes, isLast }: { outcomes: [number, NextOutcome][]; isLast: boolean }) {
       state.deaths = 0
@@ -272,7 +273,7 @@ function becomeIdle(state: State, thread: Thread) {
   thread.idleSince = monotonicMs()
   restorePriority(thread)
   if (thread.isRetiring) void thread.worker.terminate()
-  pump(state)
+  dispatchQueued(state)
 }
 
 async function answerCall({ options }: State, thread: Thread, unit: Unit, { call, name, args }: CallMessage) {
@@ -306,7 +307,7 @@ function handleEnd(state: State, thread: Thread, error: unknown) {
     state.deaths = 0
     return failQueued(state)
   }
-  pump(state)
+  dispatchQueued(state)
 }
 
 function rejectUnits({ batch }: Thread) {
@@ -372,7 +373,7 @@ function checkThreads(state: State) {
     clearInterval(state.watchdog)
     state.watchdog = undefined
   }
-  pump(state)
+  dispatchQueued(state)
 }
 
 /** Ends a script that does not end on its own. If a script runs for long, lets other scripts overtake it. */

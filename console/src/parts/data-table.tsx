@@ -130,7 +130,7 @@ function useReading(
   useEffect(() => {
     if (hasMore && !isLoadingMore && last >= items.length - 2 * overscan) loadMore()
   }, [hasMore, isLoadingMore, last, items.length, loadMore])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the function is another one in each render
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each render creates a new function
   useEffect(() => showRange?.(first, Math.max(first, last)), [first, last, items])
 }
 

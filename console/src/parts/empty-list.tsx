@@ -14,7 +14,7 @@ export interface EmptyListProps {
   title: string
   /** Text that explains what to do. */
   children: ReactNode
-  /** A button that creates the first item; false if the caller may not create one. */
+  /** A button that creates the first item; false if the caller may not create an item. */
   actions?: ReactNode
 }
 

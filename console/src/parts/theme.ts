@@ -17,5 +17,5 @@ export function chooseTheme(theme: Theme) {
   for (const listener of listeners) listener(theme)
 }
 
-/** Returns the chosen theme, or undefined until the user chooses one on this page. */
+/** Returns the chosen theme, or undefined until the user chooses a theme on this page. */
 export const useTheme = (): Theme | undefined => useSyncExternalStore(onTheme, () => chosen)

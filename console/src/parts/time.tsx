@@ -105,7 +105,7 @@ export function axisTexts(times: number[], stepMs: number): string[] {
   })
 }
 
-/** Returns a date, for libraries that need one. */
+/** Returns a date, for libraries that need a `Date`. */
 export const dateOf = (ms: number) => new Date(ms)
 /** Returns the time in UTC, as the API writes it. */
 export const utcOf = (instant: Instant) => new Date(instant).toISOString()

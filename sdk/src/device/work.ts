@@ -19,7 +19,7 @@ export interface Software {
   version: string
   /** The specification of the version. */
   config: Record<string, unknown> | null
-  /** Downloads the file of the version, if it has one. */
+  /** Downloads the file of the version, if the version has a file. */
   download(): Promise<SoftwareFile>
 }
 

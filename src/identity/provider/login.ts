@@ -101,7 +101,7 @@ async function userOfTicket(visit: Visit): Promise<User | undefined> {
   return user
 }
 
-/** Continues after the correct password: with the second factor, if there is one, otherwise back to the application. */
+/** Continues after the correct password: with the second factor if the user has a second factor, otherwise back to the application. */
 async function continueAs(visit: Visit, user: User) {
   const { core, realm, interaction } = visit
   const required = await core.secondFactors.requirementOf(realm, user.id)

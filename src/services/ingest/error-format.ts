@@ -44,7 +44,7 @@ export const engineFormat: ErrorFormat = {
       error: Type.Object(
         {
           root_cause: Type.Array(Type.Object(Reason, { additionalProperties: true, description: 'A cause.' }), {
-            description: 'The causes; always one.',
+            description: 'The causes; always one cause.',
           }),
           ...Reason,
         },

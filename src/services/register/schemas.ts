@@ -62,7 +62,7 @@ export const Endpoint = Type.Object(
 )
 
 export const relationType = () =>
-  Type.Literal('contains', { description: 'Kind of the relation; the only one is `contains`.' })
+  Type.Literal('contains', { description: 'Kind of the relation; the only kind is `contains`.' })
 
 const ends = {
   type: relationType(),

@@ -133,8 +133,8 @@ function SaveProfile({ client: { id, name } }: { client: VpnClient }) {
 
 function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
   const [isOpen, setOpen] = useState(false)
-  // The same operation revokes an active client and deletes a revoked one. Another administrator can revoke the client while the dialog is
-  // open, and the dialog then must not become the dialog of the deletion.
+  // The same operation revokes an active client and deletes a revoked client. Another administrator can revoke the client while the dialog
+  // is open, and the dialog then must not become the dialog of the deletion.
   const [asked, setAsked] = useState<'revoke' | 'delete'>('revoke')
   const change = useChange('vpnClients.delete')
   const [, navigate] = useLocation()

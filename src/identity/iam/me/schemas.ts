@@ -73,7 +73,7 @@ export const Profile = Type.Object(
     tenantName: Type.String({ description: 'Name of the tenant for people, or the id of a tenant without a name.' }),
     subject: describedAs(SubjectName, 'The user, client or API key that calls.'),
     username: Type.Optional(Type.String({ description: 'Username, if the caller is a user or belongs to a user.' })),
-    email: Type.Optional(Type.String({ description: 'E-mail address of the user, if it has one.' })),
+    email: Type.Optional(Type.String({ description: 'E-mail address of the user, if it is known.' })),
     firstName: Type.Optional(Type.String({ description: 'First name of the user, if it is known.' })),
     lastName: Type.Optional(Type.String({ description: 'Last name of the user, if it is known.' })),
     roles: roleNames('Roles of the caller.'),

@@ -158,7 +158,7 @@ async function get(deps: Deps, ctx: Ctx, id: number) {
   return { etag: etagFor(row, devices), view: { ...view!, devices: devices.map(summaryView) } }
 }
 
-/** Locks the integration for a change. Throws 412 if it is not the version that the caller has read. */
+/** Locks the integration for a change. Throws 412 if the integration has changed since the caller read it. */
 async function lockFor(sql: Sql, ctx: Ctx, id: number, scope: string, ifMatch?: string) {
   const row = requireApp(ctx, id, await store.lockAppIntegration(sql, id), scope)
   const devices = await findSummaries(sql, id)

@@ -4,7 +4,7 @@ import { alertFields, alertTypeExpression, messageExpression } from './alert-act
 export const alertResolution: ActionTypeDefinition = {
   type: 'alert-resolution',
   title: 'AlertResolutionAction',
-  description: 'Resolves the open alert of this type, if there is one.',
+  description: 'Resolves the open alert of this type. If no alert is open, the action does nothing.',
   attributes: { alertTypeExpression, messageExpression },
   fields: alertFields,
   needs: ['alert:update'],
