@@ -200,6 +200,12 @@ test('a server that is not a platform is reported in one sentence', async () => 
     '/html': ['text/html', '<html>hello</html>'],
     '/half': ['application/json', '{"content": ['],
     '/other': ['application/json', '{"content": 5}'],
+    '/items': ['application/json', '{"content": [5], "totalElements": 1}'],
+    '/number': ['application/json', '5'],
+    '/null': ['application/json', 'null'],
+    '/array': ['application/json', '[null]'],
+    '/text': ['text/plain', 'hello'],
+    '/empty': ['text/plain', ''],
   }
   const server = createServer(({ url }, response) => {
     const [type, body] = Object.entries(answers).find(([path]) => url?.startsWith(path))![1]
@@ -208,13 +214,19 @@ test('a server that is not a platform is reported in one sentence', async () => 
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   afterAllTests(() => void server.close())
   const { port } = server.address() as AddressInfo
-  for (const path of Object.keys(answers)) {
-    const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
-    const { code, stderr } = await withoutBootstrap(['endpoints', 'list'], environment)
-    assert.equal(code, 1, `${path}: ${stderr}`)
-    assert.match(stderr, /^waypost: .+\n/)
-    assert.ok(!stderr.includes('    at '), stderr)
-  }
+  for (const path of Object.keys(answers))
+    for (const words of [
+      ['endpoints', 'list'],
+      ['endpoints', 'get', 'e'],
+    ]) {
+      // A platform could answer with an object that has other fields.
+      if (words[1] === 'get' && ['/other', '/items'].includes(path)) continue
+      const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
+      const { code, stderr } = await withoutBootstrap(words, environment)
+      assert.equal(code, 1, `${path}: ${stderr}`)
+      assert.match(stderr, /^waypost: .+\n/)
+      assert.ok(!stderr.includes('    at '), stderr)
+    }
 })
 
 test('the login of a backend client is stored in a file that only this user can read, and is used for this platform only', async () => {

@@ -80,9 +80,11 @@ function pageSizeOf({ arguments: described }: Description, count: number) {
 
 async function printAnswer(description: Description, answer: Answer, { flags }: ParsedCommand, printing: Printing) {
   const { type } = description.answer
-  const { printObject, write, idOf } = await loadPrint()
+  const { printObject, requireObject, write, idOf } = await loadPrint()
   if (type === 'text/event-stream') return await printEvents(answer.body as AsyncIterable<ServerEvent>)
   if (isStream(answer.body)) return await saveBytes(answer.body, flags)
+  const isKnown = description.statuses.includes(answer.status)
+  if (answer.body !== undefined || !isKnown) for (const item of itemsIn(answer.body)) requireObject(item, printing)
   if (answer.body !== undefined) return await printObject(answer.body, printing)
   if (answer.location === undefined) return
   const id = decodeURIComponent(new URL(answer.location, 'http://localhost').pathname.split('/').at(-1) ?? '')
@@ -90,6 +92,9 @@ async function printAnswer(description: Description, answer: Answer, { flags }: 
     return await printObject({ id, location: answer.location }, printing)
   await write(`${idOf(id, [])}\n`)
 }
+
+/** Some operations answer with an array of objects. */
+const itemsIn = (body: unknown): unknown[] => (Array.isArray(body) ? body : [body])
 
 /** Returns whether a body is a stream of bytes. Naming the class `ReadableStream` would load it, which takes 5 ms of each command. */
 const isStream = (body: unknown): body is Download => typeof (body as Download | undefined)?.getReader === 'function'

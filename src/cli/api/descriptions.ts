@@ -18,7 +18,7 @@ export const namesOf = async (noun: string): Promise<string[]> => Object.keys(aw
 
 /** Returns the descriptions of a noun as JSON, by the names of the operations. Any other word has no operations. */
 async function textsOf(noun: string): Promise<Record<string, string>> {
-  if (!/^[a-zA-Z]+$/.test(noun)) return {}
+  if (!/^[a-zA-Z][a-zA-Z0-9]*$/.test(noun)) return {}
   const file = new URL(`../../../sdk/src/described/${noun}.ts`, import.meta.url)
   if (!existsSync(file)) return {}
   const { described } = (await import(file.href)) as { described: Record<string, string> }

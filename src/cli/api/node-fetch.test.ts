@@ -76,6 +76,8 @@ test('a refused or broken connection, an incomplete response and a time-out each
     setImmediate(() => response.destroy())
   }
   await assert.rejects(get(), { code: 'interrupted' })
+  answer = (_, response) => void response.writeHead(101, { upgrade: 'x', connection: 'upgrade' }).end()
+  await assert.rejects(get(), { code: 'unreachable' })
   answer = () => {}
   await assert.rejects(get({ timeoutMs: 50 }), { code: 'timeout' })
   const compressed = gzipSync('x'.repeat(1000)).subarray(0, 20)

@@ -35,6 +35,8 @@ export const nodeFetch = (async (address: string, init: RequestInit = {}): Promi
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = open(url, options, resolve)
     request.on('error', (error) => reject(init.signal?.aborted ? init.signal.reason : error))
+    // Node.js closes the connection without an error if the server switches to another protocol.
+    request.on('close', () => reject(new Error('the connection was closed without an answer')))
     abortWith(request, init.signal)
     sendBody(request, init.body).catch((error) => request.destroy(error))
   })

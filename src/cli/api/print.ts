@@ -1,5 +1,5 @@
 /** Prints the responses of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
-import { usageError } from './errors.ts'
+import { CommandError, usageError } from './errors.ts'
 import type { Format } from './flags.ts'
 import { cutText, padText, textWidth } from './text-width.ts'
 import { visible, visibleAtTerminal } from './visible.ts'
@@ -67,18 +67,31 @@ export function checkColumns({ columns, known }: Printing) {
 
 export async function printList(items: AsyncIterable<unknown>, printing: Printing): Promise<void> {
   const { output } = printing
-  if (output === 'json') return printJsonList(items)
-  if (output === 'yaml') return printYamlList(items)
+  if (output === 'json') return printJsonList(items, printing)
+  if (output === 'yaml') return printYamlList(items, printing)
   if (output === 'csv') return printCsv(items, printing)
-  if (output === 'id') return printTexts(items, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
+  if (output === 'id') return printTexts(items, printing, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
   return printTable(items, printing)
 }
 
+/** Throws if the API reference says that a value is an object, and it is something else. Then the server is not a platform. */
+export function requireObject(value: unknown, { known }: Pick<Printing, 'known'>) {
+  if (known.length > 0 && (typeof value !== 'object' || value === null || Array.isArray(value)))
+    throw new CommandError(
+      `the answer contains ${value === undefined ? 'nothing' : cutText(JSON.stringify(value), cellLength)} instead of an object: is this the address of the platform?`,
+    )
+}
+
 /** Prints the text of each item. If the list fails, the items before the failure are printed. */
-async function printTexts(items: AsyncIterable<unknown>, textOf: (item: unknown) => string) {
+async function printTexts(
+  items: AsyncIterable<unknown>,
+  printing: Pick<Printing, 'known'>,
+  textOf: (item: unknown) => string,
+) {
   const joined = joinTexts()
   try {
     for await (const item of items) {
+      requireObject(item, printing)
       const full = joined.add(textOf(item))
       if (full !== undefined) await full
     }
@@ -107,9 +120,9 @@ async function* values(list: unknown[]) {
   yield* list
 }
 
-async function printJsonList(items: AsyncIterable<unknown>) {
+async function printJsonList(items: AsyncIterable<unknown>, printing: Printing) {
   let separator = '['
-  await printTexts(items, (item) => {
+  await printTexts(items, printing, (item) => {
     const text = `${separator}\n  ${visibleAtTerminal(JSON.stringify(item))}`
     separator = ','
     return text
@@ -117,10 +130,10 @@ async function printJsonList(items: AsyncIterable<unknown>) {
   await write(separator === '[' ? '[]\n' : '\n]\n')
 }
 
-async function printYamlList(items: AsyncIterable<unknown>) {
+async function printYamlList(items: AsyncIterable<unknown>, printing: Printing) {
   const { stringify } = await import('yaml')
   let isEmpty = true
-  await printTexts(items, (item) => {
+  await printTexts(items, printing, (item) => {
     isEmpty = false
     return visibleAtTerminal(stringify([item], yamlOptions))
   })
@@ -137,7 +150,7 @@ async function yamlOf(value: unknown): Promise<string> {
 async function printCsv(items: AsyncIterable<unknown>, { columns, known }: Printing) {
   let header = columns ?? (known.length > 0 ? known : undefined)
   if (header) await write(csvLine(header))
-  await printTexts(items, (item) => {
+  await printTexts(items, { known }, (item) => {
     const begin = header ? '' : csvLine(keysOf(item))
     header ??= keysOf(item)
     return begin + csvLine(header.map((column) => rawText(valueAt(item, column))))
@@ -174,7 +187,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
     return bold(line(header)) + rows.map(line).join('')
   }
   try {
-    await printTexts(items, (item) => {
+    await printTexts(items, { known }, (item) => {
       if (widths.length > 0) return line(cellsOf(item))
       return waiting.push(item) === measuredRows ? begin() : ''
     })
