@@ -30,6 +30,18 @@ test('every operation is found by the words of its name, and has a help text and
   }
 })
 
+test('the help of an operation whose body has no known fields shows a body', () => {
+  assert.match(helpOfOperation(describe('endpoints.metadata.patch')!), /\n\nA body: \[\{"op":"\w+","path":"\/.*\}\]\n\n/)
+  assert.doesNotMatch(helpOfOperation(describe('applications.create')!), /A body:/)
+})
+
+test('a value that must be JSON is explained with the example of the field', () => {
+  assert.throws(() => parse('endpoints.create', '--app-version', 'meadow-v1'), {
+    message: /^--app-version: expected JSON, such as '\{"name":"[^"]+"\}', not meadow-v1$/,
+    exitCode: 2,
+  })
+})
+
 test('an operation of the command line is the operation of the SDK', () => {
   for (const name of operationNames()) {
     const { paging, ...expected } = readFromTable(table, name)!

@@ -87,7 +87,8 @@ export function parseCommand(description: Description, argv: string[]): ParsedCo
   const parsed: ParsedCommand = { args: pathArguments(description, positionals), fields: {}, flags: readCommon(values) }
   for (const { flag, target, described } of flags) {
     const input = values[flag] as string | string[] | undefined
-    if (input !== undefined) parsed[target][described.name] = readValue(flag, described, input)
+    if (input !== undefined)
+      parsed[target][described.name] = readValue(flag, described, input, exampleOf(description, described))
   }
   const missing = flags.filter(
     ({ target, described }) => target === 'args' && described.required && parsed.args[described.name] === undefined,
@@ -153,7 +154,19 @@ function readCount(flag: string, text: string | undefined): number | undefined {
   return Number(text)
 }
 
-function readValue(flag: string, { kind, choices }: DescribedField, input: string | string[]): unknown {
+/** Returns the example of a parameter, or the field in the example of the body. */
+function exampleOf({ body }: Description, described: DescribedArgument | DescribedField): unknown {
+  if ('in' in described) return described.example
+  const { example } = body ?? {}
+  return typeof example === 'object' && example !== null ? (example as Record<string, unknown>)[described.name] : undefined
+}
+
+function readValue(
+  flag: string,
+  { kind, choices }: DescribedField,
+  input: string | string[],
+  example: unknown,
+): unknown {
   if (Array.isArray(input)) return input.flatMap((text) => text.split(','))
   if (choices && !choices.map(String).includes(input))
     throw usageError(`--${flag}: expected one of ${choices.join(', ')}, not ${input}`)
@@ -162,17 +175,18 @@ function readValue(flag: string, { kind, choices }: DescribedField, input: strin
     if (input !== 'true' && input !== 'false') throw usageError(`--${flag}: expected true or false, not ${input}`)
     return input === 'true'
   }
-  if (kind === 'json') return readJson(flag, input)
+  if (kind === 'json') return readJson(flag, input, example)
   const number = Number(input)
   if (input.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
     throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${input}`)
   return number
 }
 
-function readJson(flag: string, text: string): unknown {
+function readJson(flag: string, text: string, example: unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw usageError(`--${flag}: expected JSON, such as '["a"]' or '{"a": 1}', not ${text}`)
+    const such = example === undefined ? `'["a"]' or '{"a": 1}'` : `'${JSON.stringify(example)}'`
+    throw usageError(`--${flag}: expected JSON, such as ${such}, not ${text}`)
   }
 }

@@ -37,6 +37,8 @@ export function helpOfOperation(description: Description): string {
     '',
     `${summary}.${text === undefined ? '' : ` ${text}`}`,
     ...(rows.length > 0 ? ['', ...tableOf(rows)] : []),
+    // If the fields of the body are flags, the flags explain them.
+    ...(body && !body.fields && body.example !== undefined ? ['', `A body: ${JSON.stringify(body.example)}`] : []),
     '',
     ...tableOf([
       ['-o <format>', 'table, wide, json, yaml, csv or id; default: table'],
