@@ -78,6 +78,12 @@ export function createCredentials(auth: Auth | undefined, transport: Transmit): 
   if (auth === undefined) return { headers: () => ({}), renew: async () => false }
   if (typeof auth === 'function') return fromFunction(auth)
   if ('apiKey' in auth) {
+    // `fetch` would reject the header with an error that looks like a lost connection.
+    if (!/^[\x21-\x7e]+$/.test(auth.apiKey))
+      throw new WaypostError('The API key is empty or contains characters that no key has', {
+        code: 'invalid_argument',
+        field: 'auth',
+      })
     const headers = { 'x-identity-api-key': auth.apiKey }
     return { headers: () => headers, renew: async () => false }
   }

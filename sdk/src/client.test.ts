@@ -221,6 +221,15 @@ suite('arguments', () => {
     assert.equal(requests[0]!.url, '/epr/api/v1/endpoints/..%2F..%2Fa%3Fb%23c')
   })
 
+  test('an API key that no header can contain is rejected, and the message does not contain the key', () => {
+    for (const apiKey of ['', 'two words', 'line\nbreak', 'k\u00e9y', 'esc\u001b[31m'])
+      assert.throws(
+        () => createClient({ url: 'http://127.0.0.1:1', auth: { apiKey } }),
+        ({ code, field, message }: WaypostError) =>
+          code === 'invalid_argument' && field === 'auth' && (apiKey === '' || !message.includes(apiKey)),
+      )
+  })
+
   test('an address with credentials, a query or another protocol is rejected', () => {
     for (const url of ['http://a:b@host', 'http://host/?a', 'ftp://host', 'host', ''])
       assert.throws(() => createClient({ url }), { code: 'invalid_argument', field: 'url' }, url)

@@ -168,6 +168,11 @@ async function answerOf(running: Running, response: Response, limit: Limit): Pro
 
 async function bodyOf(running: Running, response: Response, limit: Limit): Promise<unknown> {
   const { operation, options } = running
+  const type = response.headers.get('content-type') ?? ''
+  if (operation.answer === 'events' && !type.includes('event-stream')) {
+    await response.body?.cancel()
+    throw unreadable(running, response, `no stream of events: ${notThePlatform}`)
+  }
   if (response.status === 204 || response.status >= 300) {
     await response.body?.cancel()
     limit.end()
@@ -178,10 +183,11 @@ async function bodyOf(running: Running, response: Response, limit: Limit): Promi
   const text = await response.text()
   limit.end()
   if (text === '') return undefined
-  const type = response.headers.get('content-type') ?? ''
-  if (type.includes('html')) throw unreadable(running, response, 'a web page: is this the address of the platform?')
+  if (type.includes('html')) throw unreadable(running, response, `a web page: ${notThePlatform}`)
   return type.includes('json') ? parse(running, response, text) : text
 }
+
+const notThePlatform = 'is this the address of the platform?'
 
 function parse(running: Running, response: Response, text: string): unknown {
   try {

@@ -103,6 +103,17 @@ suite('uploads', () => {
 })
 
 suite('events', () => {
+  test('an answer that is no stream of events is an error', async () => {
+    for (const [status, type] of [
+      [200, 'text/html'],
+      [200, 'application/json'],
+      [204, 'text/plain'],
+    ] as const) {
+      const client = await aServer((_, response) => response.writeHead(status, { 'content-type': type }).end())
+      await assert.rejects(client.timeSeries.live.watch({ applicationName: 'a' }), { code: 'unreadable' })
+    }
+  })
+
   test('events are parsed with any line ends, and if the bytes are split at any position', async () => {
     const text =
       ': comment\r\n\r\nevent: points\r\nid: 7\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:x\n\nevent: none\n\nevent: end\rdata: é\r\r'

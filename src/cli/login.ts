@@ -7,7 +7,7 @@ import { createClient } from '../../sdk/src/index.ts'
 import { finishLogin, startLogin } from '../../sdk/src/pkce.ts'
 import { commandLineConfig } from '../command-line-config.ts'
 import { loadConfig } from '../config.ts'
-import { optionsOf } from './api/connection.ts'
+import { callerOf, optionsOf } from './api/connection.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
@@ -47,7 +47,7 @@ export async function run(args: string[]): Promise<number> {
   const login = await loginOf(url, values.tenant ?? 'default', values)
   const requested = { url, tenant: values.tenant ?? 'default', origin: '' }
   const auth = 'clientSecret' in login ? { tenant: requested.tenant, ...login } : login
-  const { body } = await createClient(optionsOf({ ...requested, auth })).me.get()
+  const body = await callerOf(createClient(optionsOf({ ...requested, auth })))
   const tenant = body.tenantId
   if (values.tenant !== undefined && values.tenant !== tenant)
     throw usageError(`the login is of tenant ${tenant}, not ${values.tenant}`)

@@ -1,7 +1,7 @@
 /** Sends a message as a device, with a token that exists only for this message. */
 import { parseArgs } from 'node:util'
 import { readDocument } from './api/body.ts'
-import { connect } from './api/connection.ts'
+import { connect, withFields } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
 import { print } from './output.ts'
@@ -30,11 +30,11 @@ export async function run(args: string[]): Promise<number> {
   const body = text === undefined ? await readDocument(values.file!) : messageOf(text)
   const { client } = await connect({ context: values.context })
   const { body: endpoint } = await client.endpoints.get({ endpointId })
-  const { appName: applicationName, appVersion } = endpoint as { appName: string; appVersion: { name: string } }
+  const { appName: applicationName, appVersion } = withFields('endpoints.get', endpoint, 'appName', 'appVersion')
   const created = await client.tokens.create({ endpointId, body: { applicationName } })
+  const { token } = withFields('tokens.create', created.body as { token: string }, 'token')
   const endpointTokenId = created.location!.split('/').at(-1)!
   try {
-    const { token } = created.body as { token: string }
     const answer = await client.devices.messages.send({
       appVersionName: appVersion.name,
       extension: values.extension,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { connect, describeChoice } from './api/connection.ts'
+import { callerOf, connect, describeChoice } from './api/connection.ts'
 import { visible } from './api/visible.ts'
 import { countText, print } from './output.ts'
 
@@ -12,7 +12,7 @@ Says whose login the commands use, and on what it has permissions.
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { context: { type: 'string' } } })
   const { client, chosen } = await connect({ context: values.context })
-  const { body } = await client.me.get()
+  const body = await callerOf(client)
   print(`${visible(body.username ?? body.subject.id)} (${body.subject.type}) of tenant ${visible(body.tenantId)}`)
   print(`at ${await describeChoice(chosen)}`)
   print(`roles: ${body.roles.map(visible).join(', ') || 'none'}`)

@@ -1,7 +1,7 @@
 /** The command line against a real platform: operations, logins, outputs and failures. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -215,18 +215,44 @@ test('a server that is not a platform is reported in one sentence', async () => 
   afterAllTests(() => void server.close())
   const { port } = server.address() as AddressInfo
   for (const path of Object.keys(answers))
-    for (const words of [
-      ['endpoints', 'list'],
-      ['endpoints', 'get', 'e'],
+    for (const text of [
+      'endpoints list',
+      'endpoints get e',
+      'whoami',
+      'send e 5',
+      'tail e --once',
+      'open endpoints e --no-browser',
+      'export --kind role',
     ]) {
+      const words = text.split(' ')
       // A platform could answer with an object that has other fields.
       if (words[1] === 'get' && ['/other', '/items'].includes(path)) continue
       const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
       const { code, stderr } = await withoutBootstrap(words, environment)
-      assert.equal(code, 1, `${path}: ${stderr}`)
+      assert.equal(code, 1, `${path}: ${text}: ${stderr}`)
       assert.match(stderr, /^waypost: .+\n/)
       assert.ok(!stderr.includes('    at '), stderr)
     }
+})
+
+test('a login at a server that is not a platform, or with a key that no header can contain, stores nothing', async () => {
+  const server = createServer((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('5'))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  afterAllTests(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const folder = { XDG_CONFIG_HOME: temporaryDirectory() }
+  const login = (key: string | Buffer) =>
+    runCommand(['login', '--url', url, '--api-key'], {
+      environment: folder,
+      onSpawn: (child) => child.stdin!.end(key),
+    })
+  const other = await login('key\n')
+  assert.deepEqual([other.code, /^waypost: The answer to me\.get has no tenantId/.test(other.stderr)], [1, true])
+  for (const key of ['two words\n', Buffer.from([0x6b, 0xff, 0x0a])]) {
+    const invalid = await login(key)
+    assert.deepEqual([invalid.code, /^waypost: The API key /.test(invalid.stderr)], [2, true], invalid.stderr)
+  }
+  assert.equal(existsSync(join(folder.XDG_CONFIG_HOME, 'waypost')), false)
 })
 
 test('the login of a backend client is stored in a file that only this user can read, and is used for this platform only', async () => {

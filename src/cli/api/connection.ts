@@ -105,7 +105,21 @@ export async function connect(choice: Choice): Promise<{ client: Client; chosen:
 
 /** Returns the tenant of the login. */
 export const tenantOf = async (client: Client, { tenant }: Chosen): Promise<string> =>
-  tenant ?? (await client.me.get()).body.tenantId
+  tenant ?? (await callerOf(client)).tenantId
+
+/** Returns whose login the client uses. */
+export async function callerOf(client: Pick<Client, 'me'>) {
+  const { body } = await client.me.get()
+  return withFields('me.get', body, 'tenantId', 'subject', 'roles', 'permissions')
+}
+
+/** Returns the body of an answer. Throws if it lacks a field, because then the server is not a platform. */
+export function withFields<T extends object>(operation: string, body: T, ...names: (keyof T & string)[]): T {
+  const fields: Partial<T> = typeof body === 'object' && body !== null ? body : {}
+  const missing = names.find((name) => (fields[name] ?? undefined) === undefined)
+  if (missing === undefined) return body
+  throw new CommandError(`The answer to ${operation} has no ${missing}: is this the address of the platform?`)
+}
 
 /** Describes the context that would be used, for `waypost context show`. */
 export async function describeChoice({ url, tenant, origin }: Chosen): Promise<string> {

@@ -1,6 +1,7 @@
 /** A kind of object that `waypost apply` can create, change and delete, and the operations of the API that it uses. */
 import { describe } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
+import { withFields } from '../api/connection.ts'
 import { CommandError } from '../api/errors.ts'
 
 /** Fields of an object, as in the documents of `apply`. */
@@ -122,9 +123,11 @@ export function kindOf(described: Described): Kind {
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
           if (!isOwn(item)) continue
           const args = { ...parent, [idArgument]: item[idField] }
-          const { body, etag } = await client.call(`${noun}.get`, args)
-          const fields = { ...parent, ...fieldsFor(`${noun}.create`, body as Fields) }
-          yield { key: keyOf(fields), identity: identityOf(body as Fields), args, fields, etag }
+          const answer = await client.call(`${noun}.get`, args)
+          const { etag } = answer
+          const body = withFields(`${noun}.get`, answer.body as Fields, nameField)
+          const fields = { ...parent, ...fieldsFor(`${noun}.create`, body) }
+          yield { key: keyOf(fields), identity: identityOf(body), args, fields, etag }
         }
     },
     async create(client, fields) {
