@@ -187,15 +187,17 @@ expression: return true
   assert.match(await output(one, 'apply', '-f', empty, '--prune', '--set', 'others', '--yes'), / 6 to delete/)
 })
 
-/** Forwards requests to a platform, and holds the first that creates a role for ever. */
+/** Forwards requests to a platform, except requests that create a role: they get no answer. */
 async function openHoldingProxy({ baseUrl }: RunningPlatform) {
   let hold = () => {}
-  const isHeld = new Promise<void>((resolve) => {
-    hold = resolve
-  })
+  /** Waits for the next request that creates a role. */
+  const nextHeld = () =>
+    new Promise<void>((resolve) => {
+      hold = resolve
+    })
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request
-    if (method === 'POST' && url.endsWith('/roles')) return hold()
+    if (method === 'POST' && url.endsWith('/roles')) return void hold()
     const forwarded = httpRequest(new URL(url, baseUrl), { method, headers }, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers)
       answer.pipe(response)
@@ -207,7 +209,7 @@ async function openHoldingProxy({ baseUrl }: RunningPlatform) {
     server.closeAllConnections()
     server.close()
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, isHeld, close }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, nextHeld, close }
 }
 
 test('after kill -9 of an apply, the next apply on the same machine continues at once, and on another machine within seconds', async () => {
@@ -219,12 +221,13 @@ test('after kill -9 of an apply, the next apply on the same machine continues at
   const kill = async (name: string) => {
     writeFileSync(path, `kind: role\nname: ${name}\nscopes: [endpoint:read]\n`)
     let pid = 0
+    const held = proxy.nextHeld()
     const killed = runCommand(['apply', '-f', path, '--yes', '--set', 'killed'], {
       environment,
       onSpawn: (child) => (pid = child.pid!),
     })
     await Promise.race([
-      proxy.isHeld,
+      held,
       killed.then(({ stdout, stderr }) => Promise.reject(new Error(`apply has ended: ${stdout}${stderr}`))),
     ])
     process.kill(pid, 'SIGKILL')
