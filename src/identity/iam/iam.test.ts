@@ -262,8 +262,10 @@ describe('management of a realm', () => {
     const created = await create('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
     assert.equal(created.headers.location, `http://waypost.test${root}/roles/watch%20man`)
     const role = { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'], builtIn: false }
-    assert.deepEqual(created.body, role)
-    assert.deepEqual((await admin(`GET ${root}/roles/watch%20man`)).body, role)
+    const { createdAt, ...fields } = created.body
+    assert.deepEqual(fields, role)
+    assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000, createdAt)
+    assert.deepEqual((await admin(`GET ${root}/roles/watch%20man`)).body, created.body)
     assert.equal((await admin(`POST ${root}/roles`, { name: 'watch man', scopes: [] })).status, 409)
 
     assert.equal((await admin(`PUT ${root}/roles/watch%20man`, { scopes: ['endpoint:update'] })).status, 204)
@@ -275,6 +277,8 @@ describe('management of a realm', () => {
     assert.equal((await admin(`DELETE ${root}/roles/watch%20man`)).status, 204)
     assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body.roles, ['endpoint-reader'])
     assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
+    const again = await create('/roles', { name: 'watch man', scopes: [] })
+    assert.ok(Date.parse(again.body.createdAt) > Date.parse(createdAt))
   })
 
   test('when two callers change a user or role with the same If-Match, the later caller gets 412 and changes nothing', async () => {
