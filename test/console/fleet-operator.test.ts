@@ -95,7 +95,7 @@ test('by keyboard alone, the operator changes all matching endpoints with a job'
 test('the page of a job shows the result of items that end after its last read of the items', async () => {
   const select = { endpointIds: ['meter-1', 'meter-2'] }
   const { body } = await console_.api('POST /jobs/api/v1/jobs/metadata-patches', { select, merge: { site: 'west' } })
-  const address = `**/jobs/${body.jobId}`
+  const address = `**/jobs/api/v1/jobs/${body.jobId}`
   await eventually(async () => {
     assert.equal((await console_.api(`GET /jobs/api/v1/jobs/${body.jobId}`)).body.state, 'finished')
   })
