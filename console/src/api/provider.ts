@@ -21,8 +21,11 @@ export interface Tokens {
 export interface Provider {
   /** Seconds by which the clock of the platform is ahead of the clock of the browser. */
   secondsAhead: number
-  /** Gets tokens through the session of the browser at the provider. Returns undefined if there is no session. */
-  signInSilently(): Promise<Tokens | undefined>
+  /**
+   * Gets tokens through the session of the browser at the provider. Returns undefined if there is no session. `onSent` is called when the
+   * first request is sent.
+   */
+  signInSilently(onSent?: () => void): Promise<Tokens | undefined>
   /** Gets new tokens with the refresh token. Returns undefined if the provider no longer accepts it. */
   refresh(tokens: Tokens): Promise<Tokens | undefined>
   /** Ends the login at the provider, for all tabs. */
@@ -88,10 +91,12 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
   }
 
   return {
-    async signInSilently(): Promise<Tokens | undefined> {
+    async signInSilently(onSent?: () => void): Promise<Tokens | undefined> {
       const { address, state, nonce, verifier } = await authorization({ prompt: 'none' }, redirectUri)
       // The provider is on the same origin, so the script can read the address of the redirect. It needs no frame and no storage.
-      const answer = await fetch(address, { credentials: 'same-origin', cache: 'no-store' })
+      const sent = fetch(address, { credentials: 'same-origin', cache: 'no-store' })
+      onSent?.()
+      const answer = await sent
       throwIfBusy(answer)
       await answer.arrayBuffer()
       const returned = new URL(answer.url).searchParams

@@ -5,7 +5,8 @@ import { consolePath } from './platform.ts'
 import { NoTenantError, openProvider, type Provider, type Tokens } from './provider.ts'
 
 export type SessionState =
-  | { kind: 'starting' }
+  /** `isAsked`: the provider was asked for tokens, so that the page has time until it answers. */
+  | { kind: 'starting'; isAsked?: boolean }
   | { kind: 'signed-in' }
   | { kind: 'signing-out' }
   | { kind: 'signed-out' }
@@ -183,7 +184,7 @@ export function createSession(tenant: string): Session {
     })
     try {
       const connected = await connect()
-      const fresh = await connected.signInSilently()
+      const fresh = await connected.signInSilently(() => setState({ kind: 'starting', isAsked: true }))
       if (fresh) {
         tokens.hold(fresh)
         // Requests that wait for the token are sent before the page is rendered.

@@ -19,8 +19,8 @@ import { texts } from './texts.ts'
 const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
 /**
- * If the sign-in probably needs no form, the frame is rendered during the first sign-in, and hidden until it has ended. The requests of the
- * frame wait for the sign-in (`session.token`), and are then sent at once.
+ * If the sign-in probably needs no form, the frame is rendered while the provider answers the first sign-in, and hidden until it has ended.
+ * The requests of the frame wait for the sign-in (`session.token`), and are then sent at once.
  */
 export function SessionGate({ opened }: { opened: OpenedSession }) {
   const { context, tenant, closes, isExpected } = opened
@@ -31,7 +31,7 @@ export function SessionGate({ opened }: { opened: OpenedSession }) {
   const hasUnsaved = useHasUnsaved()
   const isFirst = useRef(true)
   if (state.kind !== 'starting') isFirst.current = false
-  const isPrepared = isExpected && isFirst.current
+  const isPrepared = isExpected && isFirst.current && state.kind === 'starting' && state.isAsked === true
   const isSignedOut = state.kind === 'signed-out'
   useEffect(() => {
     if (state.kind === 'signed-in') rememberTenant(tenant)
