@@ -118,3 +118,28 @@ test('a deleted application is not read again', async () => {
   // If the page had read the deleted application, the browser would have logged a 404.
   assert.deepEqual(opened.problems, [])
 })
+
+test('a new tab prepares its frame during the sign-in, and shows nothing of it before the permissions of the user are known', async () => {
+  const tab = await console_.browser.newPage()
+  const [token, me] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  for (const [pattern, { promise }] of [
+    ['**/protocol/openid-connect/token', token],
+    ['**/iam/api/v1/me', me],
+  ] as const)
+    await tab.route(pattern, async (route) => {
+      await promise
+      await route.continue()
+    })
+  const frame = tab.locator('.frame')
+  await tab.goto(console_.address('/applications'))
+  await frame.locator('.nav-link').first().waitFor({ state: 'attached' })
+  assert.equal(await frame.isVisible(), false)
+  const asks = tab.waitForRequest('**/iam/api/v1/me')
+  token.resolve()
+  await asks
+  assert.equal(await frame.isVisible(), false)
+  me.resolve()
+  await tab.getByRole('heading', { level: 1, name: 'Applications' }).waitFor()
+  await tab.getByRole('navigation').getByRole('link', { name: 'Endpoints' }).waitFor()
+  await tab.close()
+})
