@@ -120,7 +120,7 @@ test('a deleted application is not read again', async () => {
 })
 
 test('a new tab prepares its frame during the sign-in, and shows nothing of it before the permissions of the user are known', async () => {
-  const tab = await console_.browser.newPage()
+  const tab = await opened.browser.newPage()
   const [token, me] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   for (const [pattern, { promise }] of [
     ['**/protocol/openid-connect/token', token],
@@ -131,7 +131,7 @@ test('a new tab prepares its frame during the sign-in, and shows nothing of it b
       await route.continue()
     })
   const frame = tab.locator('.frame')
-  await tab.goto(console_.address('/applications'))
+  await tab.goto(opened.address('/applications'))
   await frame.locator('.nav-link').first().waitFor({ state: 'attached' })
   assert.equal(await frame.isVisible(), false)
   const asks = tab.waitForRequest('**/iam/api/v1/me')
