@@ -23,9 +23,9 @@ export async function openHttpConnection(baseUrl: string): Promise<HttpConnectio
   socket.on('data', (part: Buffer) => {
     parts.push(part)
     received += part.length
-    if (bodyBytes < 0) bodyBytes = lengthOf(parts)
+    if (bodyBytes < 0) bodyBytes = lengthOf(joined(parts))
     if (bodyBytes < 0 || received < bodyBytes) return
-    const whole = Buffer.concat(parts)
+    const whole = joined(parts)
     ;[parts, received, bodyBytes] = [[], 0, -1]
     const status = Number(whole.subarray(9, 12).toString())
     waiting?.resolve({ status, text: whole.toString('utf8', whole.indexOf('\r\n\r\n') + 4) })
@@ -51,13 +51,16 @@ export async function openHttpConnection(baseUrl: string): Promise<HttpConnectio
   }
 }
 
+/** Most responses arrive in one part, which needs no copy. */
+const joined = (parts: Buffer[]) => (parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+
 /** Returns the length of head and body; -1 while the head is incomplete. */
-function lengthOf(parts: Buffer[]): number {
-  const text = Buffer.concat(parts).toString('latin1')
-  const end = text.indexOf('\r\n\r\n')
+function lengthOf(received: Buffer): number {
+  const end = received.indexOf('\r\n\r\n')
   if (end < 0) return -1
+  const text = received.toString('latin1', 0, end)
   if (text.startsWith('HTTP/1.1 204') || text.startsWith('HTTP/1.1 304')) return end + 4
-  const length = /^content-length: (\d+)/im.exec(text.slice(0, end))
+  const length = /^content-length: (\d+)/im.exec(text)
   if (!length) throw new Error('a response has no content-length')
   return end + 4 + Number(length[1])
 }

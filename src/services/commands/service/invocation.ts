@@ -50,7 +50,11 @@ export interface InvocationDeps {
 
 export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
-const batchMax = 200
+/**
+ * Maximum number of commands in a group. With 200, all waiting callers became one group under load, and PostgreSQL and the node waited for
+ * each other: 2,000 commands/s had a p50 of 402 ms instead of 50 ms.
+ */
+export const groupMax = 40
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
 const statusWithoutResult = 202
@@ -201,7 +205,7 @@ function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
     const restOf = async (command: store.NewCommand) => (await others)![rest.indexOf(command)]
     return commands.map(async (command) => inserted.get(command) ?? (await restOf(command)))
   }
-  const shared = createBatcher(insertGroup, batchMax, pauseMsAfter)
+  const shared = createBatcher(insertGroup, groupMax, pauseMsAfter)
   return async (command) => {
     const { audit, size } = command
     let insertedCommand: Inserted

@@ -7,10 +7,9 @@ import type { RowChange, RowWaits } from '../../../kernel/wait.ts'
 import type { CommandResult } from '../contract.ts'
 import { CommandResultReceived } from '../events.ts'
 import * as store from '../store/invocations.ts'
-import { type CommandState, pauseMsAfter, stateKey } from './invocation.ts'
+import { type CommandState, groupMax, pauseMsAfter, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
-const batchMax = 200
 /** Maximum size of a group of results that is stored together with other groups. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
@@ -40,7 +39,7 @@ export type StoreResults = (endpoint: DeviceEndpoint, messages: ResultMessage[])
 
 /** Returns a function that stores the results of an endpoint. Simultaneous calls for several endpoints share a transaction. */
 export function createStoreResults(deps: ResultDeps): StoreResults {
-  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), batchMax, pauseMsAfter)
+  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), groupMax, pauseMsAfter)
   return async ({ tenantId, endpointId }, messages) => {
     let bytes = 0
     const rowsOf = ({ type, results }: ResultMessage) =>
