@@ -90,7 +90,9 @@ function textOfExpected(expected: Exclude<Expected, { t: 'null' }>): string {
 const listOf = (mistakes: string[]) => `\n${mistakes.join('\n')}`
 
 for (const [tier, required] of Object.entries(tiers))
-  test(`at least ${required} % of the public cases of tier ${tier} return the documented value and class`, { skip }, (t) => {
+  test(`at least ${required} % of the public cases of tier ${tier} return the documented value and class`, {
+    skip,
+  }, (t) => {
     const cases = (read('painless-values.json') as (Case & { tier: string; expected: Expected })[]).filter(
       (one) => one.tier === tier,
     )

@@ -25,8 +25,7 @@ test('if the documents of a message grow to more than 32 MiB, the remaining docu
     endpoint,
     Array.from({ length: 500 }, (_, n) => ({ n })),
   )
-  const count = async (query: object) =>
-    (await search(endpoint.index, { query, size: 0 })).hits.total.value
+  const count = async (query: object) => (await search(endpoint.index, { query, size: 0 })).hits.total.value
   assert.equal(await count({ exists: { field: 'text' } }), 38)
   const failed = { exists: { field: 'ingestError' } }
   assert.equal(await count(failed), 462)

@@ -194,7 +194,11 @@ suite('invalid uplinks', () => {
     ['a payload that is not base64', JSON.stringify(uplinkOf('dev', { frm_payload: '*' })), /frm_payload/],
     ['a wrong session', JSON.stringify(uplinkOf('dev', { session_key_id: 5 })), /session_key_id/],
     ['no payload', JSON.stringify(uplinkOf('dev', { f_cnt: 1 })), /neither/],
-    ['more than a mebibyte', JSON.stringify(uplinkOf('dev', { decoded_payload: { x: 'y'.repeat(2_000_000) } })), /bytes/],
+    [
+      'more than a mebibyte',
+      JSON.stringify(uplinkOf('dev', { decoded_payload: { x: 'y'.repeat(2_000_000) } })),
+      /bytes/,
+    ],
     ['a text as payload', JSON.stringify(uplinkOf('dev', { f_cnt: 2, decoded_payload: 'x' })), /not an object/],
   ]
   for (const [what, payload, error] of cases)

@@ -75,7 +75,15 @@ test('a message that is too large is discarded and reported with its id, and the
   const { open } = await aServer()
   const { messages, problems, socket } = await open('a')
   const large = (messageId: number) =>
-    mqtt.generate({ cmd: 'publish', topic: 'large', payload: 'x'.repeat(1_500_000), qos: 1, messageId, dup: false, retain: false })
+    mqtt.generate({
+      cmd: 'publish',
+      topic: 'large',
+      payload: 'x'.repeat(1_500_000),
+      qos: 1,
+      messageId,
+      dup: false,
+      retain: false,
+    })
   socket.write(Buffer.concat([publish('t', 'one'), large(7), publish('t', 'two'), large(300)]))
   const last = publish('t', 'three')
   await eventually(() => assert.deepEqual(messages, ['t one', 'large 7 too large', 't two', 'large 300 too large']))
