@@ -49,7 +49,7 @@ suite('the packed SDK', () => {
     test(`the packed SDK type-checks in a strict project with the types of a ${world}`, () =>
       assert.equal(typeErrors(project, world), ''))
 
-  test('the packed SDK runs in Node.js as it is installed', () => {
+  test('the packed SDK runs in Node.js directly after its installation', () => {
     const text = `import { createClient, WaypostError } from '@waypost/sdk'
       const client = createClient({ url: 'http://127.0.0.1:1', attempts: 1 })
       try { await client.me.get() } catch (error) { console.log(error instanceof WaypostError, error.code) }`

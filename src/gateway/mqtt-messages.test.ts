@@ -113,7 +113,7 @@ test('messages are handled in order, even if they arrive before the endpoint is 
   )
 })
 
-test('the error for an unknown version, token or extension does not reveal which of them exists', async () => {
+test('the error for an unknown version, token or extension does not reveal which of the three exists', async () => {
   const { prefix, version, token } = await aProvisionedEndpoint()
   const sensor = await device()
   const cases: [string, number][] = [

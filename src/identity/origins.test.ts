@@ -33,7 +33,7 @@ const preflight = (origin: string, path = '/iam/api/v1/users', headers = 'author
 const allowedIn = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
 
 suite('a page of another origin', () => {
-  test('a page of another origin may call the platform only for the tenant that registered the origin, or a redirect address on it', async () => {
+  test('a page of another origin may call the platform only for the tenant that registered the origin or a redirect address of the origin', async () => {
     for (const origin of ['https://app.acme.example', 'https://in.acme.example']) {
       const usersResponse = await usersOf(acme, origin)
       assert.deepEqual([usersResponse.status, allowedIn(usersResponse)], [200, origin])

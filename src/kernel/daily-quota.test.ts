@@ -62,7 +62,7 @@ test('a tenant may store its quota, then gets 429 until midnight in UTC, and oth
   assert.equal(isExceeded(node, 'a'), false)
 })
 
-test('documents and what rules write count towards the quota; above it, documents are stored and details are left out', async () => {
+test('documents, traces and alerts count towards the quota; above the quota, documents are stored and details are left out', async () => {
   const node = aNode(10 * kilobyte)
   node.quota.requireSamples('rules', kilobyte)
   node.quota.count('rules', 'documents', 4 * kilobyte)

@@ -5,7 +5,7 @@ import { aNode, kernelDatabase } from '../../test/harness/nodes.ts'
 
 const idsOf = (members: { id: string }[]) => members.map(({ id }) => id).sort()
 
-test('nodes that start at the same time know each other, and know immediately when one of them stops', async (t) => {
+test('nodes that start at the same time know each other, and know immediately when another node stops', async (t) => {
   const connection = await kernelDatabase(t)
   const nodes = await Promise.all([aNode(connection), aNode(connection), aNode(connection)])
   assert.equal(nodes[0]!.members.isAlone(), false, 'a process that has not joined must not count as alone')

@@ -201,7 +201,7 @@ suite('waits with two nodes', async () => {
     assert.equal((await invoke('next', 0)).status, 202)
   })
 
-  test('two thousand callers of a tenant wait, and all of them get their results', async (t) => {
+  test('two thousand callers of a tenant can wait at the same time, and all callers get their results', async (t) => {
     const ids = Array.from({ length: 2000 }, (_, n) => `many ${n}`)
     const before = one.ask(Invocations).reads()
     const answers = ids.map((id) => invoke(encodeURIComponent(id)))

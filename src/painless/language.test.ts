@@ -237,7 +237,7 @@ test('an error shows line, column and the text around it', () => {
   )
 })
 
-test('a script with a regular expression is rejected if the setting turns them off', () => {
+test('a script with a regular expression is rejected if the setting turns regular expressions off', () => {
   for (const source of ["'a' ==~ /a/", "Pattern.quote('a')", '/a/.matcher("a").find()'])
     assert.throws(() => run(source, false), /Regexes are disabled/, source)
 })

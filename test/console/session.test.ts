@@ -125,7 +125,7 @@ test('when the session ends at the identity provider, the page says so and keeps
   assert.deepEqual(opened.problems, [])
 })
 
-test('a sign-out in another tab hides the input; the same user gets it back, another user does not', async () => {
+test('a sign-out in another tab hides the input; the same user gets the input back, another user does not', async () => {
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const page = await opened.open('/applications/new')

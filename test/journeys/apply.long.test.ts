@@ -268,7 +268,7 @@ async function pretendOtherMachine(set: string) {
   assert.fail('there is no lease')
 }
 
-test('if one step fails, apply reports it and does all other steps', async () => {
+test('if one step fails, apply reports the failure and does all other steps', async () => {
   const mixed = join(temporaryDirectory(), 'mixed.yaml')
   mkdirSync(join(mixed, '..'), { recursive: true })
   writeFileSync(

@@ -125,7 +125,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`PUT ${root}/users/${managerId}/password`, { password: 'mine anyway' })).status, 204)
   })
 
-  test('a caller with fewer permissions than a user cannot rename, disable, demote or delete it', async () => {
+  test('a caller with fewer permissions than a user cannot rename, disable, demote or delete this user', async () => {
     await refused(`PUT ${root}/users/${adminId}`, { username: 'nobody' }, /(endpoint|application):create/)
     await refused(`PUT ${root}/users/${adminId}`, { email: 'manager@example.org' }, /(endpoint|application):create/)
     await refused(`PUT ${root}/users/${adminId}`, { enabled: false }, /(endpoint|application):create/)

@@ -351,7 +351,7 @@ describe('management of a realm', () => {
     assert.equal((await helper(`DELETE ${root}/users/${only}`)).status, 204)
   })
 
-  test('when two administrators delete each other at the same time, one of them remains', async () => {
+  test('when two administrators delete each other at the same time, one administrator remains', async () => {
     await waypost.realm('duel')
     const ids = [
       await waypost.user('duel', 'one', ['tenant-admin']),

@@ -57,7 +57,7 @@ suite('a body with too many values is rejected with a message', () => {
     ['25,000 names', `{${Array.from({ length: 25_000 }, (_, n) => `"${n}":0`)}}`],
   ]
   for (const [name, text] of refused) test(`${name} are rejected`, () => assert.equal(read(text), tooMuch))
-  test('the error for a payload names it "payload", not "body"', () =>
+  test('errors of a payload have the word "payload", not "body"', () =>
     assert.match(String(read(`[${Array(400_000).fill(1)}]`, { part: 'payload' })), /^payload: holds too many values/))
 })
 

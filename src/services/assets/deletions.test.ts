@@ -66,7 +66,7 @@ test('an event that is processed late does not end the relations of an endpoint 
   await eventually(async () => assert.equal((await relationsOf(site)).length, 0))
 })
 
-test('when a tenant is deleted, all its data of the service is deleted', async () => {
+test('when a tenant is deleted, its asset types, assets and relations are deleted', async () => {
   const ask = waypost.as(aTenantAdmin('doomed'))
   const assetTypeId = await aType({}, ask)
   const [a, b] = [await anAsset({ assetTypeId }, ask), await anAsset({ assetTypeId }, ask)]

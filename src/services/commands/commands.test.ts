@@ -395,7 +395,7 @@ suite('a device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 3 }])
   })
 
-  test('if the outstanding commands are too large for a packet, several pushes contain all of them, and a response contains the first of them', async () => {
+  test('if the outstanding commands are too large for a packet, several pushes contain all commands, and a response contains the first commands', async () => {
     const testEndpoint = await aTestEndpoint()
     const big = 'x'.repeat(400_000)
     for (let n = 0; n < 5; n++) await invoke(testEndpoint, 'load', 'awaitTimeout=0', { big })

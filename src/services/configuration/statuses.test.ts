@@ -85,7 +85,7 @@ test('a caller sees the statuses of endpoint configurations and defaults, but on
   assert.equal((await waypost.as(undefined)(list)).status, 401)
 })
 
-test('a page of large configurations contains all of them', async () => {
+test('a page of large configurations contains all configurations', async () => {
   const { app, version } = await aTestEndpoint()
   const endpoints = await Promise.all(Array.from({ length: 12 }, () => anEndpoint(version)))
   for (const [n, endpoint] of endpoints.entries())

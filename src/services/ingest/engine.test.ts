@@ -134,7 +134,7 @@ suite('an external search engine', () => {
     assert.equal(stored.length, 3, 'PostgreSQL must keep all documents')
   })
 
-  test('documents that the search engine rejects with 429 are sent again, in order, until it has accepted all of them', async () => {
+  test('documents that the search engine rejects with 429 are sent again, in order, until the search engine has accepted all documents', async () => {
     const endpoint = await aCollectingEndpoint()
     let attempts = 0
     engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n >= 3 && attempts++ < 4 ? 429 : undefined)

@@ -12,7 +12,7 @@ const megabytes = () => {
   return process.memoryUsage().heapUsed / 1e6
 }
 
-test('many searches with large documents hold the documents of a few of them, and all are answered', async () => {
+test('of many searches with large documents, only a few hold their documents at the same time, and all searches are answered', async () => {
   const { aCollectingEndpoint, send, search } = await openIngest()
   const endpoint = await aCollectingEndpoint()
   const sample = Object.fromEntries(

@@ -80,7 +80,7 @@ suite('a search in all applications', () => {
 })
 
 suite('deletions', () => {
-  test('template and documents are deleted with their application, and a new application with this name has none of them', async () => {
+  test('template and documents are deleted with their application, and a new application with this name has no template and no documents', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)

@@ -17,7 +17,7 @@ async function aSimpleFleet() {
 }
 
 suite('a device that polls', () => {
-  test('a device gets its target version until it has applied this version, and then {}', async () => {
+  test('a device gets its target version until it has applied this version, and then gets {}', async () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.deepEqual((await sendAsDevice(topic, '/config/json')).body, {})

@@ -18,9 +18,9 @@ export const dataCiphers = 'AES-256-GCM:AES-128-GCM:CHACHA20-POLY1305'
 export const inline = (name: string, content: string) => `<${name}>\n${content.trim()}\n</${name}>\n`
 
 /**
- * Returns the profile. The server trusts only the root, so that a new tenant needs no restart; clients therefore send the authority of
- * their tenant too (`extra-certs`). It is also in `ca`, because OpenSSL completes the chain from there for programs that ignore
- * `extra-certs`.
+ * Returns the profile. The server trusts only the root, so that a new tenant needs no restart. Clients therefore send the certificate of
+ * their tenant's authority too (`extra-certs`). Some programs ignore `extra-certs`. For these programs the certificate is also in `ca`,
+ * from which OpenSSL completes the chain.
  */
 export const profileText = (parts: ProfileParts): string =>
   [

@@ -99,7 +99,7 @@ suite('places of endpoints', () => {
       )
   })
 
-  test('for any rectangle and limit, the clusters contain all places inside the rectangle, and few places close outside of it', async () => {
+  test('for any rectangle and limit, the clusters contain all places inside the rectangle, and only a few places just outside of the rectangle', async () => {
     const { app, version } = await anApplication()
     const random = seededRandom(3)
     const points = Array.from({ length: 120 }, (_, n) => ({

@@ -84,7 +84,7 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length + 2)
   })
 
-  test('if another transaction uses the id of a registration first, it gets 409, and other registrations of the shared transaction succeed', async () => {
+  test('if another transaction uses the id of a registration first, the registration gets 409, and other registrations of the shared transaction succeed', async () => {
     const { app, version } = await anApplication()
     const { db } = waypost.kit
     const ids = [`${app}-same`, ...numbers.map((n) => `${app}-${n}`)]

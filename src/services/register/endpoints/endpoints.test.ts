@@ -258,7 +258,7 @@ suite('deleting endpoints', () => {
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
   })
 
-  test('deleting a thousand endpoints publishes events in parts, and other nodes get all of them', async () => {
+  test('deleting a thousand endpoints publishes events in parts, and other nodes get all events', async () => {
     const { app, version } = await anApplication()
     await waypost.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,

@@ -114,7 +114,7 @@ suite('slow patterns', () => {
 })
 
 suite('the queries of an application', () => {
-  test('the queries of an application have a total size limit, because each change of a filter reads all of them', async () => {
+  test('the queries of an application have a total size limit, because each change of a filter reads all queries', async () => {
     const { app } = await anApplication()
     const values = (one: number) => Array.from({ length: 950 }, (_, index) => `${one} ${index} ${'x'.repeat(90)}`)
     const statuses: number[] = []

@@ -156,7 +156,7 @@ suite('relations of a registration', () => {
   const registerWith = (relations: object[], body: object = {}) =>
     admin(`POST ${root}/endpoints`, { appVersion: { name: version }, ...body, relations })
 
-  test('relations of a registration are created in both directions; if all are created, the response does not list them', async () => {
+  test('relations of a registration are created in both directions; if all relations are created, the response does not list them', async () => {
     const [above, below] = (await some(2)) as [string, string]
     const answer = await registerWith([
       { type: 'contains', from: above },

@@ -55,7 +55,7 @@ test('a tenant at its limit does not delay other tenants, and its hosts take tur
   assert.deepEqual(new Set(names()).size, 10)
 })
 
-test('every item starts in the end, for any limit that delays it', async () => {
+test('every item starts at some time, whichever limits delay it', async () => {
   const { push, end, started, queue } = aQueue({ perHost: 2, perTenant: 3, total: 4 })
   let n = 0
   for (const tenantId of ['a', 'b', 'c', 'd'])

@@ -185,7 +185,7 @@ suite('a rule on demand', () => {
     assert.equal((await execute(list, [1, 2])).returnedValue, '[1,2]')
   })
 
-  test('a rule on demand gets the endpoint that the body names, or no endpoint if it does not exist', async () => {
+  test('a rule on demand gets the endpoint that the body names, or no endpoint if this endpoint does not exist', async () => {
     const { app, version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { battery: { level: 3 } } })
     const ruleId = await aRule({ expression: 'return [ctx.endpoint, ctx.endpoint.getMetadata().battery.level]' })

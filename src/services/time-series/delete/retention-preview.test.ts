@@ -9,7 +9,7 @@ const today = dayOf(Date.now()) * dayMs
 const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
 const scope = 'application:timeseries-config:read'
 
-test('a preview of the configured or a proposed retention deletes nothing', async () => {
+test('a preview of the configured retention, or of a proposed retention, deletes nothing', async () => {
   const endpoint = await unregisteredEndpoint()
   const path = pathOf(endpoint.applicationName)
   await collect(endpoint, [

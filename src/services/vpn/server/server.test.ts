@@ -111,7 +111,7 @@ suite('permission to connect', () => {
       assert.deepEqual([routes, connections.ids()], [[], []])
     })
 
-  test('while the database is unreachable, no client connects; clients wait until it is reachable again', async () => {
+  test('while the database is unreachable, no client connects; clients wait until the database is reachable again', async () => {
     let failures = 3
     const { connections, sent } = open(async () => {
       if (failures-- > 0) throw new Error('unreachable')
