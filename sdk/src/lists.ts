@@ -89,7 +89,7 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
   const paging = operation.paging!
   const parameters = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
   const start: PageRequest = {
-    // With an empty cursor, the server returns the first page and also the cursor of the second.
+    // With an empty cursor, the server returns the first page and also the cursor of the second page.
     position: (parameters[paging.position] ?? (paging.style === 'cursor' ? '' : undefined)) as PageRequest['position'],
     size: parameters[paging.size] as number | undefined,
   }

@@ -57,7 +57,7 @@ export async function run([shell = '', ...words]: string[], commands: Commands):
   return 0
 }
 
-/** Returns the words that can follow. Returns none if a file name or a value of the user follows. */
+/** Returns the words that can follow. Returns no words if a file name or a value of the user follows. */
 export async function nextWords(commands: Commands, words: string[]): Promise<string[]> {
   const [name, ...rest] = words
   if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']

@@ -78,7 +78,8 @@ async function check(file: string, flags: Flags): Promise<number> {
   describe(file, verified)
   print('Every checksum matches.')
   if (key === 'none') print('Its origin was not checked.')
-  else if (!key) print('Its origin was not checked: this installation has no master key. Name one with --key-file.')
+  else if (!key)
+    print('Its origin was not checked: this installation has no master key. Name a key file with --key-file.')
   else {
     authenticate(file, verified, key)
     print(`It was made with the master key ${keyIdOf(key)}.`)
@@ -166,7 +167,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
     printStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
     if (result.upgraded.length > 0) print(`Then applied ${result.upgraded.join(', ')}.`)
     print(
-      'A running platform uses the restored data now and rewrites bootstrap.json; a stopped one does so at its next start.',
+      'A running platform uses the restored data now and rewrites bootstrap.json; a stopped platform does so at its next start.',
     )
     return 0
   } catch (error) {

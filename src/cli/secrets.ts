@@ -76,7 +76,7 @@ async function rotate(config: Config, services: BuiltServices) {
   // An earlier run was interrupted after it had replaced the key file.
   if (before?.rotation?.phase === 'sealed' && before.rotation.opensWith === 'new') return await finish(config, services)
   const next = nextMasterKeyOf(config)
-  if (next.equals(masterKey)) throw new UsageError('the new master key is the present one')
+  if (next.equals(masterKey)) throw new UsageError('the new master key is the present master key')
   if (!(await beginRotation(db, masterKey, next)))
     throw new UsageError('a rotation to another new master key is under way; continue it with that key')
   const report = (missing: number) => print(`Waiting for ${missing} nodes to load the new key…`)
@@ -136,7 +136,7 @@ async function finish(config: Config, { kit }: BuiltServices) {
   if (phase !== 'sealed') throw new UsageError('the rotation is not done; continue it with: waypost secrets rotate')
   const masterKey = findMasterKey(config.masterKey, dataDirectory)!
   if (!(await finishRotation(kit.db, masterKey)))
-    throw new UsageError('this command runs with the old master key; set WAYPOST_MASTER_KEY to the new one first')
+    throw new UsageError('this command runs with the old master key; set WAYPOST_MASTER_KEY to the new key first')
   print('The rotation is done. The old master key opens nothing in this database any more.')
   const old = oldMasterKeyFile(dataDirectory)
   if (config.masterKey === undefined && existsSync(old))

@@ -36,7 +36,7 @@ export interface Bindings {
   revoke(binding: Binding, why: string): void
   /** Sets the number that the database has assigned to the binding. */
   setNumber(binding: Binding, number: number): void
-  /** Removes the binding because the database has a later one on another node. */
+  /** Removes the binding because the database has a later binding on another node. */
   removeReplaced(binding: Binding, number: number): void
 }
 
@@ -74,7 +74,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     for (const [endpointId, number] of endpoints) {
       const binding = bindings.get(endpointId)
       if (!binding) continue
-      // The database has not assigned the number of this binding yet. The numbers are compared when it has assigned one.
+      // The database has not assigned the number of this binding yet. The numbers are compared when it has assigned the number.
       if (binding.number === 0) binding.replacedByNumber = Math.max(binding.replacedByNumber, number)
       else if (binding.number < number) removeReplaced(state, binding, number)
     }

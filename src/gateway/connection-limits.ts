@@ -1,6 +1,6 @@
 /**
  * Limits the number of open MQTT connections, in total and from one address. At a limit, the oldest evictable connection is closed to make
- * room for the new connection. If there is none, the new connection is refused. README.md describes the rules.
+ * room for the new connection. If no connection is evictable, the new connection is refused. README.md describes the rules.
  */
 import type { Duplex } from 'node:stream'
 import { networkOf } from '../kernel/client-address.ts'
@@ -47,7 +47,7 @@ interface Evictable {
   anonymous: Set<Slot>
   idle: Set<Slot>
 }
-const evictionReason = 'the connection limit is reached, and others need the connection'
+const evictionReason = 'the connection limit is reached, and other clients need the connection'
 const newEvictable = (): Evictable => ({ anonymous: new Set(), idle: new Set() })
 
 export function createConnectionLimits(deps: {

@@ -22,7 +22,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
   let running = false
 
   /**
-   * Runs checks until no check waits or one fails. After a failure the round ends, because all checks fail while the database is
+   * Runs checks until no check waits or a check fails. After a failure the round ends, because all checks fail while the database is
    * unreachable.
    */
   async function round(): Promise<{ succeeded: number; error?: unknown }> {

@@ -97,7 +97,7 @@ export const gatewaySettings = defineSettings(
       kind: 'integer',
       default: '50000000',
       meaning:
-        'payload bytes a second from all devices of a tenant; further ones are read later, or rejected with 429 over ' +
+        'payload bytes a second from all devices of a tenant; further messages are read later, or rejected with 429 over ' +
         'HTTP; 0: no limit',
     },
   },

@@ -98,7 +98,7 @@ export interface Operator {
 }
 
 export interface Identity {
-  /** Returns the caller. Returns undefined if the request has neither a token nor a key. Throws 401 if one of them is invalid. */
+  /** Returns the caller. Returns undefined if the request has neither a token nor a key. Throws 401 if the token or the key is invalid. */
   authenticate: Authenticate
   /**
    * Returns whether web pages of this origin may call the platform (CORS). Without a tenant, it is enough that one tenant allows the

@@ -123,8 +123,8 @@ async function findRegistrations(
 }
 
 /**
- * Returns the oldest registration that matches the audience, so that a later registration cannot take over its tokens. Throws 401 if none
- * matches.
+ * Returns the oldest registration that matches the audience, so that a later registration cannot take over its tokens. Throws 401 if no
+ * registration matches.
  */
 function selectRegistration(rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
   const audiences = [aud].flat()

@@ -97,7 +97,7 @@ export function createLoginLockout(
   }
 
   /**
-   * Reserves a slot for every key or for none. An attempt that is rejected because of its account therefore does not count for its address.
+   * Reserves a slot for every key, or no slot. An attempt that is rejected because of its account therefore does not count for its address.
    */
   async function reserveAll(keys: Key[]): Promise<Wait | undefined> {
     return await transaction.tx(async (sql) => {

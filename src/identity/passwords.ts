@@ -8,7 +8,7 @@ import { TooManyLogins } from './errors.ts'
 export interface Passwords {
   hash(password: string, tenantId?: string): Promise<string>
   /**
-   * Compares a password with a hash. For an unknown user (`undefined`), it takes as long as for a known one. Tenants take turns, and so do
+   * Compares a password with a hash. For an unknown user (`undefined`), it takes as long as for a known user. Tenants take turns, and so do
    * the addresses of a tenant.
    */
   matches(password: string, hash: string | undefined, tenantId?: string, address?: string): Promise<boolean>

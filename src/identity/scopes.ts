@@ -53,7 +53,7 @@ export function splitScopes(scopes: readonly string[]): { scopes: string[]; plat
 
 export const canonicalResource = (resource: string) => (resource === 'kaa-system' ? platformSystem : resource)
 
-/** Returns true for `platform-admin`, which has every scope, even undeclared ones (document 4, sections 2 and 3). */
+/** Returns true for `platform-admin`, which has every scope, even undeclared scopes (document 4, sections 2 and 3). */
 export const holdsEverything = (tenantId: string, role: string) =>
   tenantId === platformTenant && role === 'platform-admin'
 

@@ -19,7 +19,7 @@ export const loginSecondsMax = 36_000
 export type PrivateJwk = PublicJwk & { kid: string; alg: 'RS256'; use: 'sig'; d: string }
 
 export interface SigningKeys {
-  /** Returns the realm with an active key. If there is no key, creates one. */
+  /** Returns the realm with an active key. Creates a key if there is no key. */
   ensure(realm: Realm): Promise<Realm>
   /** Replaces the active key. Tokens signed with the old keys stay valid, and logins continue. */
   rotate(tenantId: string): Promise<void>

@@ -5,7 +5,7 @@ import type { JWTPayload } from 'jose'
 const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 /** Claims that only ID tokens and logout tokens have. */
 const otherClaims = ['at_hash', 'c_hash', 's_hash', 'events']
-/** Claims that define what a token permits, or for which client it was issued. ID tokens have none of them. */
+/** Claims that define what a token permits, or for which client it was issued. ID tokens have no such claims. */
 const accessClaims = ['scope', 'scp', 'client_id', 'cid', 'appid', 'permissions', 'gty']
 /** Claims that describe how the user logged in. */
 const loginClaims = ['auth_time', 'amr', 'acr']

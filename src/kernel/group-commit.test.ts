@@ -194,7 +194,7 @@ suite('group commit', () => {
     const [afterFirst, free] = [add('a', 10), add('c', 20)]
     ends[0]!.resolve()
     await first
-    // Both groups are ready now, and one of them starts in the next turn of the event loop.
+    // Both groups are ready now, and one group starts in the next turn of the event loop.
     const later = [add('a', 11), add('d', 21)]
     ends[1]!.resolve()
     await Promise.all([second, afterFirst, free, ...later])

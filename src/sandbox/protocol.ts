@@ -29,8 +29,8 @@ export interface NextContext {
 }
 
 /**
- * `NOT_RUN`: the result of the first script excludes the second, or the first ran on another thread. `NEEDS_CALLS`: the script called a
- * host function.
+ * `NOT_RUN`: the result of the first script excludes the second script, or the first script ran on another thread. `NEEDS_CALLS`: the
+ * script called a host function.
  */
 export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 

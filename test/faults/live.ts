@@ -1,6 +1,6 @@
 /**
  * Kills nodes while a stream of the SDK watches the messages of a device: the node that serves the stream, and the node that the device
- * sends to. Every acknowledged message expectSuccess arrive once, or a `gap` expectSuccess report that messages are missing.
+ * sends to. Every acknowledged message must arrive once, or a `gap` must report that messages are missing.
  */
 import assert from 'node:assert/strict'
 import { createClient } from '../../sdk/src/index.ts'
@@ -136,7 +136,7 @@ async function watch(
 }
 
 /**
- * Waits until the stream has delivered each acknowledged message. After a `gap`, the list of messages expectSuccess contain the missing
+ * Waits until the stream has delivered each acknowledged message. After a `gap`, the list of messages must contain the missing
  * messages.
  */
 async function everythingArrived(
@@ -167,5 +167,5 @@ async function everythingArrived(
     }
   }
   const repeated = [...watched.numbers].filter(([, times]) => times > 1)
-  assert.deepEqual(repeated, [], 'the SDK expectSuccess not deliver an event twice')
+  assert.deepEqual(repeated, [], 'the SDK must not deliver an event twice')
 }

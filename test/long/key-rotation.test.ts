@@ -63,7 +63,7 @@ test('the command rejects bad keys and changes nothing in the database', async (
   for (const [settings, text] of [
     [{}, /WAYPOST_NEW_MASTER_KEY/],
     [to('short'), /at least 32 characters/],
-    [to(oldKey), /is the present one/],
+    [to(oldKey), /is the present master key/],
     [{ ...to(newKey), WAYPOST_MASTER_KEY: 'a master key of another installation' }, /master key does not open/],
   ] as const) {
     const { code, stderr } = await rotate(settings)

@@ -21,8 +21,8 @@ function schemaIn(document: unknown, keys: string[]): unknown {
 }
 
 /**
- * Returns the schema, or undefined if there is none. It does not use `configurations.schemas.get`, which responds with 404 for most
- * versions.
+ * Returns the schema, or undefined if the version has no schema. It does not use `configurations.schemas.get`, which responds with 404 for
+ * most versions.
  */
 export function useConfigurationSchema(appName: string, appVersionName: string): unknown {
   const enabled = appName !== '' && appVersionName !== ''

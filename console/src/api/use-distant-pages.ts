@@ -55,7 +55,7 @@ export function useDistantPages<T>(
     if (!kept || !reduce) return
     const pages = withoutDistant<T, KeptPage<T>>(kept.pages, range.current, reduce)
     if (pages !== kept.pages) setPages(() => pages)
-    // The pages are read from the cache, because `setPages` has just replaced some of them by copies.
+    // The pages are read from the cache, because `setPages` has just replaced some pages by copies.
     const now = queries.getQueryData<Kept<T>>(queryKey)?.pages ?? []
     for (const index of pagesToRead(now, range.current)) void readAgain(now[index]!, kept.pageParams[index], reduce)
   }

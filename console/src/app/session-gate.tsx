@@ -1,4 +1,4 @@
-/** Shows the console when there is a session, and otherwise explains why there is none. */
+/** Shows the console when there is a session. Without a session, explains why. */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useEffect, useRef, useSyncExternalStore } from 'react'
 import { ClientContext } from '../api/client.ts'

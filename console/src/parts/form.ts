@@ -25,7 +25,7 @@ export interface Form<V extends object> {
   otherProblem: Problem | undefined
 }
 
-/** Compares two values of a field, which are texts, numbers, booleans or lists of them. */
+/** Compares two values of a field, which are texts, numbers, booleans or lists of such values. */
 const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 const lastPart = (field: string) => field.split(/[./]/).at(-1)

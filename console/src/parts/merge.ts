@@ -27,7 +27,10 @@ const valueAt = (values: object, key: string): unknown =>
 
 const keysOf = (...objects: object[]) => [...new Set(objects.flatMap((object) => Object.keys(object)))]
 
-/** Keys that have a meaning only together, such as a switch and the values that it uses. A change of one counts as a change of all. */
+/**
+ * Keys that have a meaning only together, such as a switch and the values that it uses. A change of one key counts as a change of all these
+ * keys.
+ */
 export type Together = readonly (readonly string[])[]
 
 /** Returns the keys that the user has changed. */

@@ -114,7 +114,7 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
   const handlers = useRef({ onView, onOpen })
   handlers.current = { onView, onOpen }
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the first view only; later ones come from the map itself
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first view only; later views come from the map itself
   useEffect(() => {
     const element = host.current!
     const leafletMap = L.map(element, {

@@ -72,7 +72,7 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
         dropOldest()
         sendNext()
       }),
-    /** Sends the waiting messages over this link. If it is undefined, they keep waiting. */
+    /** Sends the waiting messages over this link. Without a link, the messages keep waiting. */
     use(opened: Link | undefined) {
       link = opened
       sendNext()

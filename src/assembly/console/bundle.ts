@@ -133,7 +133,7 @@ const commonPart = 'console/src/parts/fields.tsx'
 /**
  * Bundles the code of the first load into one file, and the code that most pages share into a second file. Without this step, esbuild
  * creates a file for each combination of imports: 31 files for the first load. Files that are loaded later therefore also import the first
- * script, so that all of them have the same imports.
+ * script, so that all these files have the same imports.
  */
 const fewFiles: Plugin = {
   name: 'few files',

@@ -7,7 +7,7 @@ export async function descriptionsOf(noun: string): Promise<Description[]> {
   return Object.values(await textsOf(noun)).map((text) => JSON.parse(text))
 }
 
-/** Returns the description of an operation, or undefined if there is none with this name. */
+/** Returns the description of an operation, or undefined if no operation has this name. */
 export async function descriptionOf(name: string): Promise<Description | undefined> {
   const texts = await textsOf(name.split('.', 1)[0]!)
   return Object.hasOwn(texts, name) ? JSON.parse(texts[name]!) : undefined

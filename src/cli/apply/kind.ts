@@ -47,7 +47,7 @@ export interface Kind {
    */
   complete?(client: Client, fields: Fields): Promise<void>
   delete(client: Client, found: Found): Promise<void>
-  /** Returns how many endpoints a change affects, or undefined if it affects none. */
+  /** Returns how many endpoints a change affects, or undefined if it affects no endpoints. */
   endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
 }
 

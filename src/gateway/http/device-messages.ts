@@ -44,7 +44,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
   )
-  // Any Content-Type is accepted, even a malformed one, because simple clients send such headers.
+  // Any Content-Type is accepted, even a malformed Content-Type, because simple clients send such headers.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
     const given = request.headers['content-encoding']

@@ -91,8 +91,8 @@ export interface Session {
   inherited: boolean
   subscriptions: Map<string, Subscription> | undefined
   /**
-   * Number of messages that were sent on this connection and not acknowledged. The next two fields are the first and last of them
-   * (in-flight.ts).
+   * Number of messages that were sent on this connection and not acknowledged. The next two fields are the first and the last of these
+   * messages (in-flight.ts).
    */
   inFlight: number
   firstInFlight: Outgoing | undefined

@@ -24,7 +24,7 @@ function reserve(peer: Peer, bytes: number): number {
   return used
 }
 
-/** If this many connections have packets, they are flushed early, so that the first one does not wait for the end of the turn. */
+/** If this many connections have packets, they are flushed early, so that the first connection does not wait for the end of the turn. */
 const flushFromConnections = 64
 
 /** Flushes all connections together at the end of the turn. Writes between reads would add 3 µs to the cost of a message. */

@@ -1,4 +1,4 @@
-/** Changes the password of a user who knows the current one or presents a reset token. */
+/** Changes the password of a user who knows the current password or presents a reset token. */
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Core } from '../core.ts'
@@ -18,7 +18,7 @@ export interface OwnPassword {
     userId: string,
     passwords: { present: string; next: string; address: string },
   ): Promise<PasswordChange>
-  /** Sets a password without checking the current one. `permit` runs in the same transaction and must return true. */
+  /** Sets a password without checking the current password. `permit` runs in the same transaction and must return true. */
   set(
     tenantId: string,
     user: User,

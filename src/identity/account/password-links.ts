@@ -1,6 +1,6 @@
 /**
- * Creates links with which a user without a known password chooses one. The first start and `waypost user link` print such links. A link
- * can be used once, within 15 minutes, and only its hash is stored. After choosing the password, the user is signed in with a ticket
+ * Creates links with which a user without a known password chooses a password. The first start and `waypost user link` print such links. A
+ * link can be used once, within 15 minutes, and only its hash is stored. After choosing the password, the user is signed in with a ticket
  * (login-tickets.ts).
  */
 import { createHash } from 'node:crypto'

@@ -3,7 +3,7 @@ import { offsetQuery } from '../../kernel/paging.ts'
 import { Type } from '../../kernel/schema.ts'
 import { scopePattern } from '../scopes.ts'
 
-/** Accepts any id that fits into a URL. For an id that is too long, the response is 404, as for an unknown one. */
+/** Accepts any id that fits into a URL. For an id that is too long, the response is 404, as for an unknown id. */
 export const byId = (noun: string) =>
   Type.Object({ id: Type.String({ maxLength: 2048, description: `Id of the ${noun}.` }) })
 /** The owner of a key, the holder of a grant, or the caller of a request. */

@@ -221,7 +221,9 @@ async function removeFactor(visit: Visit) {
   if (!user) return showSignIn(visit, 401, { error: 'Please sign in first.' })
   const factors = await secondFactors.find(realm.tenantId, user.id)
   if (realm.secondFactor === 'required' && factors.length === 1)
-    return showAccount(visit, user, 400, { error: 'Please add another second factor first: one is required here.' })
+    return showAccount(visit, user, 400, {
+      error: 'Please add another second factor first: a second factor is required here.',
+    })
   if (!(await secondFactors.remove(realm.tenantId, user.id, form.id ?? '')))
     return showAccount(visit, user, 404, { error: 'This second factor does not exist.' })
   return reply.redirect(accountOf(visit), 303)

@@ -47,7 +47,7 @@ function dropSecondSecret(call: Call): Call {
   return secret !== undefined && isBasic(call.headers.authorization) ? { ...call, form } : call
 }
 
-/** Removes the secret of a public client. Existing SDKs send one, and Keycloak ignores it. */
+/** Removes the secret of a public client. Existing SDKs send a secret, and Keycloak ignores it. */
 function dropPublicClientSecret(call: Call, frontend: string): Call {
   const { authorization, ...others } = call.headers
   const { client_secret: _, ...form } = call.form

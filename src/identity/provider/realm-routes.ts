@@ -163,7 +163,7 @@ const bodyOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : und
 const isForm = ({ headers }: FastifyRequest) =>
   headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
 
-/** Returns the fields of a form. A body of another type has none. */
+/** Returns the fields of a form. A body of another type has no fields. */
 function formOf(request: FastifyRequest): Form {
   const body = bodyOf(request)
   return isForm(request) && body ? { ...querystring.parse(body.toString()) } : {}

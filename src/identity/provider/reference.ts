@@ -246,7 +246,7 @@ const rows: Row[] = [
       response: {
         200: JsonObject({
           title: 'TokenIntrospection',
-          description: '`active` says whether the token is valid; the claims of a valid one are beside it.',
+          description: '`active` says whether the token is valid; the claims of a valid token are beside `active`.',
         }),
         400: badRequest,
         401: failure('The client is unknown, or its secret is wrong.'),

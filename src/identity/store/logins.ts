@@ -37,7 +37,7 @@ export const findLogins = (sql: Sql, tenantId: string, userId: string, now: Date
             and ${namesGrant(sql, sql`s.payload`, sql`g.grant_id`)}))
     order by u.at desc, g.grant_id limit ${listedMax}`
 
-/** Returns a login of the user with the other logins of the same browser. Returns none if the user has no such login. */
+/** Returns a login of the user with the other logins of the same browser. Returns no logins if the user has no such login. */
 export async function findLoginsOfBrowser(sql: Sql, tenantId: string, userId: string, id: string): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select grant_id as id from identity.artefacts
@@ -49,7 +49,7 @@ export async function findLoginsOfBrowser(sql: Sql, tenantId: string, userId: st
   return rows.map((row) => row.id)
 }
 
-/** Deletes these logins of the user, and the sessions of browsers that contain one of them. */
+/** Deletes these logins of the user, and the sessions of browsers that contain one of these logins. */
 export async function deleteLogins(sql: Sql, tenantId: string, userId: string, ids: string[]) {
   await sql`
     delete from identity.artefacts d

@@ -220,7 +220,7 @@ export async function findLifetime(sql: Sql, tenantId: string): Promise<number> 
   return row?.accessTokenSeconds ?? 0
 }
 
-/** Returns the origins and redirect addresses of all clients that have any. */
+/** Returns the origins and redirect addresses of all clients that have origins or redirect addresses. */
 export async function findClientOrigins(sql: Sql): Promise<{ webOrigins: string[]; redirectUris: string[] }[]> {
   const rows = await sql<{ webOrigins: string[]; redirectUris: string[]; own: OwnClientSettings }[]>`
     select web_origins, redirect_uris, own from identity.clients

@@ -30,7 +30,7 @@ interface DecimalFormat extends JavaObject {
 
 const digitsMax = 340
 
-/** Splits a pattern into its literal parts and the number part. Quoted characters are literal, and two quotes stand for one. */
+/** Splits a pattern into its literal parts and the number part. Quoted characters are literal, and two quotes stand for one quote. */
 function partsOf(pattern: string): { prefix: string; number: string; suffix: string } {
   let [prefix, number, suffix] = ['', '', '']
   let isQuoted = false

@@ -62,7 +62,7 @@ export const asSet = (items: unknown[]): JavaSet => {
   return mark(set, { javaClass: 'java.util.LinkedHashSet' })
 }
 
-/** Marks a collection as one that scripts cannot change. */
+/** Marks a collection that scripts cannot change. */
 const fixed = <T extends object>(value: T): T => mark(value, { readOnly: true })
 
 const pairs = (map: JavaMap): [unknown, unknown][] => keysOf(map).map((key) => [key, getEntry(map, key)])

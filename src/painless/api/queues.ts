@@ -11,7 +11,7 @@ import { type Iteration, itemsOf, iteratorOf, listClass } from './lists.ts'
 /* Implements PriorityQueue, Random, and less common methods of collections. */
 
 const orderOf = (self: List) => marksOf(self)?.compare ?? compareNatural
-/** Inserts an item before the first larger one, so that the list is always sorted. */
+/** Inserts an item before the first larger item, so that the list is always sorted. */
 function offer(self: List, item: unknown): boolean {
   growList(self)
   const compare = orderOf(self)

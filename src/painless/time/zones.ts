@@ -36,7 +36,7 @@ export const fixedZone = (seconds: number): Zone => (seconds === 0 ? utc : { id:
 
 const abbreviations: Record<string, string> = { EST: '-05:00', MST: '-07:00', HST: '-10:00' }
 
-/** Returns the zone with this id. Throws if there is none. */
+/** Returns the zone with this id. Throws if no zone has this id. */
 export function findZone(id: string): Zone {
   const offset = parseOffset(abbreviations[id] ?? id)
   if (offset !== undefined) return fixedZone(offset)

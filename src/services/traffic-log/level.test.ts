@@ -31,7 +31,7 @@ const found = async (version: string) => {
   )
 }
 
-/** Sends a message that is accepted, and one that is rejected. */
+/** Sends a message that is accepted, and a message that is rejected. */
 async function exchange(applicationName: string) {
   const version = { applicationName, versionName: `${applicationName}-v1` }
   for (const [correlationId, statusCode, answer] of [

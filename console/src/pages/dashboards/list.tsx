@@ -91,7 +91,7 @@ export default function DashboardsPage() {
     address.values.whose === 'all' || isOwn(dashboard) === (address.values.whose === 'own')
   const items = list.items.filter(isChosen)
   const { hasMore, isLoadingMore, loadMore } = list
-  // The page itself filters dashboards by owner, so it needs all of them.
+  // The page itself filters dashboards by owner, so it needs all dashboards.
   useEffect(() => {
     if (address.values.whose !== 'all' && hasMore && !isLoadingMore) loadMore()
   }, [address.values.whose, hasMore, isLoadingMore, loadMore])

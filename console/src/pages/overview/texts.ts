@@ -1,6 +1,6 @@
 import { count } from '../../parts/texts.ts'
 
-/** Returns a rounded percentage. It is 0 % only for none, and 100 % only for all. */
+/** Returns a rounded percentage. The result is 0 % only if the part is 0, and 100 % only if the part is the whole. */
 function percentOf(part: number, all: number): string {
   const percent = Math.round((100 * part) / all)
   if (percent === 0 && part > 0) return 'Less than 1 %'

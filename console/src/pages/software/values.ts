@@ -50,7 +50,7 @@ export function optionalJson(text: string): { value: unknown; problem: string | 
   return text.trim() === '' ? { value: undefined, problem: undefined } : parseJson(text)
 }
 
-/** Returns the body of an update. An update replaces all fields, so all of them are sent. */
+/** Returns the body of an update. An update replaces all fields, so all fields are sent. */
 export function bodyOf(values: RolloutValues): SoftwareUpdate {
   const { rolloutStrategy, upgradableFrom, filters, skipDispatchingToEndpoint, percent, minimumAttempts } = values
   const metadata = optionalJson(values.metadata).value

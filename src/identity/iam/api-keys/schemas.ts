@@ -5,7 +5,10 @@ import { byId, Page, Scopes, SubjectName, scopeNames } from '../shapes.ts'
 const fields = {
   id: Type.String({ description: 'Id of the API key; it is not the key itself.' }),
   name: Type.String({ description: 'Name of the API key for people.' }),
-  owner: describedAs(SubjectName, 'User or client that the key belongs to. The key never holds more than its owner.'),
+  owner: describedAs(
+    SubjectName,
+    'User or client that the key belongs to. The key never holds more scopes than its owner.',
+  ),
   scopes: Type.Optional(
     scopeNames('Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner.'),
   ),
@@ -24,7 +27,7 @@ export type ApiKey = Static<typeof ApiKey>
 export const NewApiKey = Type.Object(
   {
     name: Name({ description: 'Name of the API key for people: 1 to 255 characters.' }),
-    scopes: Type.Optional(Scopes('Scopes that the key is limited to. Default: all that the caller holds.')),
+    scopes: Type.Optional(Scopes('Scopes that the key is limited to. Default: all scopes that the caller holds.')),
     expiresAt: Type.Optional(
       DateTimeText({ description: 'When the key expires: ISO 8601, in the future. Default: never.' }),
     ),

@@ -51,7 +51,7 @@ export function createGrants(
     async list(ctx, { subjectType = null, subjectId = null, resource = null, ...page }) {
       const { tenantId } = ctx
       const filter = { tenantId, subjectType, subjectId, resource: resource && canonicalResource(resource) }
-      // A tenant has a grant for each object that a user has created, so a list of all of them can have a million rows.
+      // A tenant has a grant for each object that a user has created, so a list of all grants can have a million rows.
       const rows = rowsOfPage(windowOf(page), {
         rowsPerPart,
         rows: (window) => store.findGrants(db.sql, filter, window),

@@ -68,8 +68,8 @@ export async function deleteGrant(sql: Sql, tenantId: string, id: string): Promi
 }
 
 /**
- * Locks the subject until the transaction ends. Returns false if there is none. A user of an external issuer (`<id of the issuer>:<sub>`)
- * exists if its issuer exists.
+ * Locks the subject until the transaction ends. Returns false if the subject does not exist. A user of an external issuer (`<id of the
+ * issuer>:<sub>`) exists if its issuer exists.
  */
 export async function subjectExists(sql: Sql, tenantId: string, type: SubjectType, id: string): Promise<boolean> {
   const issuerId = id.includes(':') ? id.slice(0, id.indexOf(':')) : null

@@ -220,7 +220,7 @@ export const readPreferences = {
   name: 'me.preferences.get',
   summary: 'Get the preferences of the calling user',
   description:
-    'The preferences are empty until the user has set some. The response has an `ETag`; `If-None-Match` is supported.',
+    'The preferences are empty until the user sets preferences. The response has an `ETag`; `If-None-Match` is supported.',
   response: { 200: Preferences, 304: Empty() },
   fails: { 403: usersOnly },
 }

@@ -13,7 +13,7 @@ export async function upsertPreferences(sql: Sql, tenantId: string, userId: stri
     on conflict (tenant_id, user_id) do update set document = excluded.document, updated_at = excluded.updated_at`
 }
 
-/** Locks one user's preferences, so that their changes run one after the other. This works even if there are none yet. */
+/** Locks one user's preferences, so that their changes run one after the other. This works even for a user without preferences. */
 export async function lockPreferences(sql: Sql, tenantId: string, userId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`preferences ${tenantId} ${userId}`}, 0))`
 }
