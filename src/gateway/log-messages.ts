@@ -84,6 +84,7 @@ export const forwardedPushLost = defineLogMessage({
 export const pushLost = defineLogMessage({
   level: 'error',
   text: 'a push was lost because looking up its endpoint failed',
-  cause: 'The endpoint disconnected while the push was sent, and the database could not be asked for its node.',
+  cause:
+    'The endpoint disconnected while the push was sent, and the node of the endpoint could not be read from the database.',
   action: 'Check the database. The sender gets the outcome `offline` and may send the push again.',
 })

@@ -57,7 +57,7 @@ test('every refused connection is counted, but only some are logged', async () =
     lines.map(({ msg, address, open }) => ({ msg, address, open })),
     [
       {
-        msg: 'connection limit of one address reached; refusing new connections from it',
+        msg: 'connection limit of one address reached; refusing new connections from this address',
         address: '192.0.2.1',
         open: 7,
       },

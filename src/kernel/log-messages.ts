@@ -47,14 +47,14 @@ export const orphanSearchFailed = defineLogMessage({
 
 export const leaveNoticeFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not mark this node as stopped; other nodes notice it by its missing heartbeat',
+  text: 'could not mark this node as stopped; other nodes notice the stop by the missing heartbeat',
   cause: 'The database did not answer while the node stopped.',
   action: 'Nothing: the other nodes clean up after 5 s.',
 })
 
 export const jobQueueFailed = defineLogMessage({
   level: 'error',
-  text: 'the job queue reported an error; it continues',
+  text: 'the job queue reported an error; the job queue continues',
   cause: 'pg-boss could not run one of its statements, most likely because of the database.',
   action: 'Check the database if this message repeats. Jobs are not lost.',
 })
@@ -68,7 +68,7 @@ export const jobFailed = defineLogMessage({
 
 export const writeTimedOut = defineLogMessage({
   level: 'error',
-  text: 'writing rows did not succeed in time; their senders get an error',
+  text: 'writing rows did not succeed in time; the senders of the rows get an error',
   cause: 'The database was slow or unreachable for 30 s. `writer` is the kind of rows, `rows` their number.',
   action: 'Check the database. Senders that wait for an acknowledgement send again.',
 })
@@ -114,7 +114,7 @@ export const totalRefusal = defineLogMessage({
 
 export const addressRefusal = defineLogMessage({
   level: 'warn',
-  text: 'connection limit of one address reached; refusing new connections from it',
+  text: 'connection limit of one address reached; refusing new connections from this address',
   cause: 'One address has as many connections in use as a single address may have. Logged at most every 10 s.',
   action:
     'If `address` is a proxy or a site with many devices, set WAYPOST_TRUST_PROXY or raise the limit per address. Otherwise check what the client does.',
@@ -204,7 +204,7 @@ export const auditWriteFailed = defineLogMessage({
 
 export const diskSpaceUnknown = defineLogMessage({
   level: 'warn',
-  text: 'the free space of a directory is unknown; it is no longer watched',
+  text: 'the free space of a directory is unknown; the directory is no longer watched',
   cause: 'The directory was removed, or the node has no permission to read it.',
   action: 'Watch the space of this disk by other means, or restart the node once the directory can be read.',
 })

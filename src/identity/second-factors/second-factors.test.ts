@@ -144,7 +144,7 @@ suite('a realm that requires a second factor', () => {
     const idsIn = (html: string) => [...html.matchAll(/name="id" value="([^"]+)"/g)].map(([, id]) => id!)
     const [id] = idsIn((await browser.go(account)).text)
     const kept = await browser.go(`${account}/remove-factor`, { id: id! })
-    assert.deepEqual([kept.status, /one is required here/.test(kept.text)], [400, true])
+    assert.deepEqual([kept.status, /a second factor is required here/.test(kept.text)], [400, true])
     await browser.go(`${account}/add-factor`, {})
     const secret = secretIn((await browser.go(account)).text)
     assert.equal(

@@ -15,7 +15,7 @@ function aDb(options: Partial<PoolOptions> = {}) {
 }
 
 suite('the time limit of statements', () => {
-  test('the time limit of statements cancels plain statements, texts, copies and transactions, and the connection stays usable', async () => {
+  test('the time limit of statements cancels plain statements, texts of several statements, copies and transactions, and the connection stays usable', async () => {
     const db = aDb({ statementSeconds: 0.2 })
     await db.sql`create table if not exists limited (id int)`
     const slow = [

@@ -21,7 +21,7 @@ export const otherServerFailed = defineLogMessage({
 
 export const secondAddressFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not listen on one of the addresses of localhost; continuing without it',
+  text: 'could not listen on one of the addresses of localhost; continuing with the other address',
   cause: 'WAYPOST_HOST is localhost, and another process listens on the port at 127.0.0.1 or ::1.',
   action: 'End the other process or set WAYPOST_HOST to one address; otherwise some clients reach the other process.',
 })

@@ -10,14 +10,14 @@ export const liveInterestUnacknowledged = defineLogMessage({
 
 export const liveInterestsUnread = defineLogMessage({
   level: 'warn',
-  text: 'could not read the interests of a node in live topics; events are forwarded to it after its next announcement',
+  text: 'could not read the interests of a node in live topics; this node forwards events to that node after its next announcement',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if this message appears once. If this message repeats, look at the log and load of that node.',
 })
 
 export const liveReadFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not read the events of a topic; streams get them late, retrying',
+  text: 'could not read the events of a topic; streams get these events late, retrying',
   cause: 'The database did not answer.',
   action: 'Nothing if this message appears once. If this message repeats, check the database and its connections.',
 })

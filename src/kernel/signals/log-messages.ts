@@ -3,7 +3,7 @@ import { defineLogMessage } from '../define-log-message.ts'
 
 export const signalHandlerFailed = defineLogMessage({
   level: 'error',
-  text: 'a signal handler failed; the signal is not delivered to it again',
+  text: 'a signal handler failed; the handler does not get the signal again',
   cause: 'A service threw an error while it handled a signal; `topic` is the name of the signal.',
   action: 'Report this problem with the error. A restart of the node resets what the handler keeps in memory.',
 })
@@ -39,7 +39,7 @@ export const sendingFailed = defineLogMessage({
 export const sweepFailed = defineLogMessage({
   level: 'warn',
   text: 'could not read stored signals; retrying in 2 s',
-  cause: 'The database did not answer the query for signals that their node has not sent.',
+  cause: 'The database did not answer the query for stored signals that were not sent.',
   action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
 })
 
@@ -53,14 +53,14 @@ export const checksFailed = defineLogMessage({
 
 export const removingHandledFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not remove a handled signal; it may be handled again',
+  text: 'could not remove a handled signal; the signal may be handled again',
   cause: 'The database did not delete the row of a signal that this node has handled.',
   action: 'Nothing: handlers accept repeated signals.',
 })
 
 export const joinUnanswered = defineLogMessage({
   level: 'warn',
-  text: 'other nodes did not answer the start of this node; they notice it with their next heartbeat',
+  text: 'other nodes did not answer the start of this node; they notice the start with their next heartbeat',
   cause: 'The listed nodes are overloaded, have just stopped, or cannot reach the database.',
   action:
     'Nothing if this message appears once. If a listed node stays silent, check its log and its database connection.',

@@ -31,7 +31,7 @@ export const foreignBlobStore = defineLogMessage({
 
 export const orphansFound = defineLogMessage({
   level: 'warn',
-  text: 'the daily comparison found contents without an item; removing them',
+  text: 'the daily comparison found contents without an item; removing these contents',
   cause: 'A node stopped during an upload, or the database was restored from an older backup.',
   action: 'Nothing after a crash or a restore. Otherwise check whether another installation uses the same blob store.',
 })
@@ -45,7 +45,7 @@ export const contentMissing = defineLogMessage({
 
 export const discardingUploadFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not discard an interrupted upload; the sweep removes it',
+  text: 'could not discard an interrupted upload; the sweep removes the upload',
   cause: 'The database did not answer after an upload failed.',
   action: 'Nothing: the content is removed about an hour later. Check the database if this message repeats.',
 })

@@ -2,7 +2,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const pushFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not push commands; the devices get them with the next command, poll or connect',
+  text: 'could not push commands; the devices get these commands with the next command, poll or connect',
   cause: 'The database did not answer, or a message to another node could not be sent.',
   action: 'Check the database. Nothing is lost: commands stay until they expire.',
 })

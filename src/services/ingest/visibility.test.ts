@@ -100,7 +100,7 @@ suite('deletions', () => {
   })
 })
 
-test('when a tenant is deleted, all its data of the service is deleted', async () => {
+test('when a tenant is deleted, its documents, pipelines and templates are deleted', async () => {
   const other = waypost.as(aTenantAdmin('other'))
   const { version, app } = await anApplication(['v1'], other)
   const { token, endpointId } = await anEndpoint(version, other)

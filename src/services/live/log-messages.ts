@@ -9,7 +9,7 @@ export const recheckFailed = defineLogMessage({
 
 export const subscriptionFailed = defineLogMessage({
   level: 'error',
-  text: 'a subscription of a stream could not be started; it was ended, and its caller may subscribe again',
+  text: 'a subscription of a stream could not be started and was ended; its caller may subscribe again',
   cause: 'The database did not answer while the permissions of the caller were checked.',
   action: 'Read the error. If this message repeats, check the database and its connections.',
 })

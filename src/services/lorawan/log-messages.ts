@@ -3,14 +3,14 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const sandboxFailed = defineLogMessage({
   level: 'error',
-  text: 'the sandbox of payload formatters failed; the formatter was run again or its uplink dropped',
+  text: 'the sandbox of payload formatters failed; the formatter was run again, or the uplink was dropped',
   cause: 'A thread of the sandbox ended, or an internal call failed; `err` says which.',
   action: 'Report this problem with `err`. The connector continues with new threads.',
 })
 
 export const uplinkNotStored = defineLogMessage({
   level: 'warn',
-  text: 'could not store a LoRaWAN uplink; retrying in 1 s, and the network keeps it until then',
+  text: 'could not store a LoRaWAN uplink; retrying in 1 s, and the network keeps the uplink until then',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if this message repeats.',
 })
@@ -45,7 +45,7 @@ export const sessionNotReset = defineLogMessage({
 
 export const downlinkFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not hand commands over to a LoRaWAN device; they are read again after a second and with the next connection',
+  text: 'could not hand commands over to a LoRaWAN device; the commands are read again after a second and with the next connection',
   cause: 'The database was unavailable, or the session ended meanwhile; `err` says which.',
   action: 'Nothing, unless this message repeats: then check the database.',
 })

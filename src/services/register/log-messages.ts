@@ -10,7 +10,7 @@ export const countingEndpointsFailed = defineLogMessage({
 
 export const deferredWriteFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not store the last activity or place of endpoints; the next messages of these endpoints report it again',
+  text: 'could not store the last activity or place of endpoints; the next messages of these endpoints report activity and place again',
   cause: 'The database did not accept the write.',
   action: 'Check the database if this message repeats. Until then the directory shows an older activity or place.',
 })

@@ -15,7 +15,7 @@ export const loadingRulesFailed = defineLogMessage({
 
 export const deliveryFailed = defineLogMessage({
   level: 'error',
-  text: 'could not handle a webhook or e-mail; it stays stored, and is sent after the next start or by another node',
+  text: 'could not handle a webhook or e-mail; the message stays stored, and is sent after the next start or by another node',
   cause: 'The database did not answer, or a stored request could not be opened with the data key.',
   action: 'Check the database. If this message repeats, report this problem with the error.',
 })
@@ -33,13 +33,13 @@ export const runOfRuleFailed = defineLogMessage({
 })
 export const tickFailed = defineLogMessage({
   level: 'error',
-  text: 'could not start the rules of a schedule; its ticks are lost unless another node runs them',
+  text: 'could not start the rules of a schedule; the ticks of the schedule are lost unless another node runs the rules',
   cause: 'The database did not answer.',
   action: 'Check the database. The next ticks run as planned.',
 })
 export const replayFailed = defineLogMessage({
   level: 'error',
-  text: 'a replay of a rule failed; it is not repeated',
+  text: 'a replay of a rule failed; the replay is not repeated',
   cause: 'The database did not answer, or the sandbox could not run the rule.',
   action: 'Look at the error; the user can start the replay again.',
 })

@@ -6,7 +6,7 @@ export const pushingTargetsFailed = defineLogMessage({
   text: 'could not offer software to connected endpoints; retrying in 1 s',
   cause: 'The database did not answer.',
   action:
-    'Nothing: it is retried, and endpoints that ask or reconnect get their version. Check the database if this message repeats.',
+    'Nothing: the platform tries again, and endpoints that ask or reconnect get their version. Check the database if this message repeats.',
 })
 
 export const readingDatesFailed = defineLogMessage({

@@ -10,7 +10,7 @@ export const interestUnacknowledged = defineLogMessage({
 
 export const interestsUnread = defineLogMessage({
   level: 'warn',
-  text: 'could not read the live streams of a node; points are forwarded to it after its next announcement',
+  text: 'could not read the live streams of a node; this node forwards points to that node after its next announcement',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if this message appears once. If this message repeats, look at the log and load of that node.',
 })
@@ -46,7 +46,7 @@ export const latestValuesUnsavedAtStop = defineLogMessage({
 
 export const retentionIgnored = defineLogMessage({
   level: 'warn',
-  text: 'parts of the retention of an application are invalid; they delete nothing',
+  text: 'parts of the retention of an application are invalid; the invalid parts delete nothing',
   cause: 'The configuration of epts has a retention that is not a number of days.',
   action: 'Correct the retention of the application that the fields name.',
 })
@@ -54,7 +54,7 @@ export const retentionIgnored = defineLogMessage({
 export const packingFailed = defineLogMessage({
   level: 'error',
   text: 'could not pack time series; retrying in 10 s',
-  cause: 'A statement failed: the database did not answer, or it has no space left.',
+  cause: 'A statement failed: the database did not answer, or has no space left.',
   action: 'Read the error. Samples stay readable, but their table grows until packing succeeds.',
 })
 

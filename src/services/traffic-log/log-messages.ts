@@ -4,12 +4,13 @@ export const refusalsFailed = defineLogMessage({
   level: 'error',
   text: 'could not write refusals to the traffic log; retrying in 1 s',
   cause: 'PostgreSQL rejected the write or is unreachable. `refusals` is the number of rows.',
-  action: 'Check the database. Refusals stay in memory until a write succeeds; beyond 400 rows they are summed up.',
+  action:
+    'Check the database. Refusals stay in memory until a write succeeds; beyond 400 rows, refusals are summed up.',
 })
 
 export const refusalsLost = defineLogMessage({
   level: 'error',
-  text: 'could not write refusals to the traffic log during shutdown; they are lost',
+  text: 'could not write refusals to the traffic log during shutdown; the refusals are lost',
   cause: 'PostgreSQL rejected the last write or is unreachable. `refusals` is the number of rows.',
   action:
     'Nothing: refusals are informational. If it happens at every stop, check that the database stops after the platform.',

@@ -18,7 +18,7 @@ import { monthsFor } from './months.ts'
 import { packSlot } from './pack-slot.ts'
 
 export interface Packer {
-  /** Runs all maintenance that is due once. `start` calls it periodically. */
+  /** Runs all due maintenance once. `start` calls `round` periodically. */
   round(): Promise<void>
   start(): void
   /** Aborts the work in progress within a second. */
