@@ -81,7 +81,7 @@ const platform = {
     secret: true,
     meaning:
       'PostgreSQL 15 or newer, such as postgres://user:password@host:5432/name; with several hosts ' +
-      '(host1:5432,host2:5432) the one that accepts writes; default: the embedded PostgreSQL',
+      '(host1:5432,host2:5432) the host that accepts writes; default: the embedded PostgreSQL',
   },
   DATABASE_CONNECTIONS: {
     kind: 'integer',

@@ -254,7 +254,7 @@ function* checkMigrations(
   else
     yield warning(
       `${migrations.length - applied.length} migrations are missing`,
-      'The next start applies them, or waypost migrate; make a backup first',
+      'The next start or waypost migrate applies the migrations; make a backup first',
     )
 }
 

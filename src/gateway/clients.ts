@@ -77,7 +77,7 @@ export function createClients(deps: {
         return {
           accepted: false,
           code: 'banned',
-          why: `too many wrong credentials from this address; it is locked for another ${seconds} s`,
+          why: `too many wrong credentials from this address; the address is locked for another ${seconds} s`,
         }
       const revocationsBefore = revocations
       let authentication: Authentication | Refusal | undefined

@@ -21,7 +21,7 @@ export const EndpointsConnected = defineEvent<EndpointsPayload>('gateway.endpoin
 
 export const EndpointsDisconnected = defineEvent<EndpointsPayload>('gateway.endpoints.disconnected', {
   description:
-    'Endpoints lost their connection (9/ELCE): it ended, their token became invalid, or they use another ' +
+    'Endpoints lost their connection (9/ELCE): the connection ended, their token became invalid, or they use another ' +
     'connection; up to 100 in one event',
   key,
   bulky: true,

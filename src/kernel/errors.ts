@@ -87,7 +87,7 @@ export const NoSuchRoute = defineError<{ method: string; path: string }>(
 export const PreconditionFailed = defineError(
   'precondition_failed',
   412,
-  'The object has changed since it was read: If-Match does not match its ETag; read it again, then repeat the change',
+  'The object has changed since it was read: If-Match does not match its ETag; read the object again, then repeat the change',
 )
 export const BodyTooLarge = defineError<{ limit: number }>(
   'body_too_large',
@@ -97,12 +97,12 @@ export const BodyTooLarge = defineError<{ limit: number }>(
 export const BodyInterrupted = defineError(
   'body_interrupted',
   400,
-  'The body ended before it was complete; it was discarded, send it again',
+  'The body ended before it was complete; the body was discarded, send it again',
 )
 export const BodyStalled = defineError<{ seconds: number }>(
   'body_stalled',
   408,
-  'No more of the body arrived for {seconds} s; it was discarded, send it again',
+  'No more of the body arrived for {seconds} s; the body was discarded, send it again',
 )
 export const NotLinkable = defineError(
   'not_linkable',

@@ -8,7 +8,7 @@ export const mailSettings = defineSettings(
       secret: true,
       meaning:
         'mail server for e-mail actions of rules and for the reset of passwords: `smtp://user:password@host:587` (STARTTLS ' +
-        'where the server offers it) or `smtps://…:465`; without it e-mail actions fail and passwords cannot be reset by users',
+        'where the server offers it) or `smtps://…:465`; without a mail server, e-mail actions fail and passwords cannot be reset by users',
     },
     SMTP_FROM: {
       kind: 'text',

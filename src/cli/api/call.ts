@@ -29,7 +29,10 @@ export async function callOperation(description: Description, argv: string[]): P
   const options = flags.ifMatch === undefined ? {} : { ifMatch: flags.ifMatch }
   const [answer] = await Promise.all([send(transport, operationOf(description), args, options), loadPrintLater()])
   if (answer.status === 412)
-    throw new CommandError('another caller has changed the object; read it again, and repeat', exitCodes.conflict)
+    throw new CommandError(
+      'another caller has changed the object; read the object again, and repeat the command',
+      exitCodes.conflict,
+    )
   await printAnswer(description, answer, parsed, printing)
 }
 

@@ -77,7 +77,10 @@ export async function readExisting(client: Client, used: Kind[]): Promise<Existi
     get(name) {
       const [found, ...others] = all(name)
       if (others.length > 0)
-        throw new CommandError(`there are ${others.length + 1} objects ${name}; rename all but one`, exitCodes.conflict)
+        throw new CommandError(
+          `there are ${others.length + 1} objects ${name}; rename all of these objects but one`,
+          exitCodes.conflict,
+        )
       return found
     },
   }

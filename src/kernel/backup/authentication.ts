@@ -31,7 +31,7 @@ export function authenticate(path: string, { manifest, seal }: Verified, key: Bu
       `${path} was changed after it was made: its authentication tag does not match. Nothing was changed; use another copy`,
     )
   throw new BackupError(
-    `${path} was made with another master key (${fileKeyId ?? 'unknown'}, this one is ${ownKeyId}). Nothing was changed; name a file ` +
+    `${path} was made with another master key (${fileKeyId ?? 'unknown'}, this installation has ${ownKeyId}). Nothing was changed; name a file ` +
       'with the right key with --key-file, or skip the check with --unauthenticated',
   )
 }

@@ -209,7 +209,7 @@ async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKe
     // key.
     if (others.length === 0) return []
     throw new BackupError(
-      'A platform uses this database with another master key: run this with its WAYPOST_MASTER_KEY or WAYPOST_DATA, or stop it first',
+      'A platform uses this database with another master key: run this command with the WAYPOST_MASTER_KEY or WAYPOST_DATA of that platform, or stop that platform first',
     )
   }
 }

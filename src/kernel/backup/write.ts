@@ -78,7 +78,7 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
     await sql.unsafe(`lock table ${tablesBefore.map(qualifiedName).join(', ')} in access share mode`)
     const tables = await findOwnTables(sql)
     if (JSON.stringify(tables) !== JSON.stringify(tablesBefore))
-      throw new BackupError('The tables changed while the backup started; run it again')
+      throw new BackupError('The tables changed while the backup started; run the backup again')
     const manifest = await readManifest(sql, tables, { masterKey, program, createdAt: now().toISOString() })
     const header: Manifest = { ...manifest, ...(contents && { contents: true }), keyId: keyIdOf(key) }
     await writer.writeJson('H', header)

@@ -132,7 +132,7 @@ export function createExclusiveConnections(server: Server, max: number, options:
       const holder = currentHolder.getStore()
       if (isHeldBy(holder, exclusive))
         throw new DatabaseUseError(
-          'A transaction was opened inside a transaction: pass its sql on, or open the second one after the first has ended',
+          'A transaction was opened inside a transaction: pass on the sql of the outer transaction, or open the second transaction after the first has ended',
         )
       const link = await acquire()
       inUse++

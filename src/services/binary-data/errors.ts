@@ -44,7 +44,7 @@ export const QuotaExceeded = defineError<{ quota: number }>(
 export const ChecksumMismatch = defineError<{ header: string }>(
   'checksum_mismatch',
   400,
-  '{header}: the content that arrived has another SHA-256; nothing was stored, send it again',
+  '{header}: the content that arrived has another SHA-256; nothing was stored, send the content again',
 )
 export const UploadGivenUp = defineError(
   'upload_given_up',

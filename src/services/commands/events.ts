@@ -21,7 +21,8 @@ export const CommandDispatched = defineEvent<OfCommand>('commands.command.dispat
 export const CommandResultReceived = defineEvent<
   OfCommand & { statusCode: number; reasonPhrase?: string; responsePayload?: unknown }
 >('commands.command.result-received', {
-  description: 'The device of an endpoint sent the result of a command; later results of it are ignored (12/CIP)',
+  description:
+    'The device of an endpoint sent the result of a command; later results of this command are ignored (12/CIP)',
   key,
   bulky: true,
 })

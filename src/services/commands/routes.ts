@@ -136,7 +136,7 @@ function batchRoutes(http: Http, commands: CommandsService) {
       const { ctx, params, query, body } = request
       const { payload, payloadContentType, endpointIds } = body
       if (new Set(endpointIds).size < endpointIds.length)
-        throw invalidField('endpointIds', 'expected different endpoints, but one occurs twice')
+        throw invalidField('endpointIds', 'expected different endpoints, but an endpoint occurs twice')
       if (payloadContentType === 'text/plain' && payload !== undefined && typeof payload !== 'string')
         throw invalidField('payload', 'expected text, as payloadContentType says')
       const text = payload === undefined ? null : JSON.stringify(payload)

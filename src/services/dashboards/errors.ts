@@ -19,5 +19,5 @@ export const NoTemplate = defineError<{ appVersionName: string }>(
 export const TooManyDashboards = defineError<{ max: string }>(
   'too_many_dashboards',
   409,
-  'The tenant has {max} dashboards, which is the maximum; delete one first',
+  'The tenant has {max} dashboards, which is the maximum; delete a dashboard first',
 )

@@ -21,7 +21,7 @@ export const PipelineUnusable = defineError<{ problem: string }>('pipeline_unusa
 export const TooManyPipelines = defineError<{ limit: number }>(
   'too_many_pipelines',
   400,
-  'The tenant already has {limit} pipelines, the maximum; delete one first',
+  'The tenant already has {limit} pipelines, the maximum; delete a pipeline first',
 )
 export const QueryInvalid = defineError<{ problem: string }>('query_invalid', 400, '{problem}')
 export const SearchTooLong = defineError<{ seconds: number }>(

@@ -194,7 +194,7 @@ export function searchesIn(body: Buffer, contentType: string | undefined): { ind
   })
   if (parts.length === 1) return [{ text: parts[0]!.text }]
   if (parts.length % 2 !== 0)
-    throw InvalidRequest({ problem: 'body: expected a header and a body for each search; the last one has no body' })
+    throw InvalidRequest({ problem: 'body: expected a header and a body for each search; the last search has no body' })
   if (parts.length > searchesMax * 2)
     throw InvalidRequest({ problem: `body: expected at most ${searchesMax} searches` })
   return Array.from({ length: parts.length / 2 }, (_, index) => {

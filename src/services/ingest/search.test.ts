@@ -275,7 +275,7 @@ suite('several searches', () => {
   test('a multi-search with a header line but without its search gets 400', async () => {
     const answer = await admin(`POST ${asf}/${index}/_msearch`, [{}, {}, {}])
     assert.equal(answer.status, 400)
-    assert.match(answer.body.message, /the last one has no body/)
+    assert.match(answer.body.message, /the last search has no body/)
   })
 })
 

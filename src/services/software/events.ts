@@ -35,7 +35,8 @@ export const SoftwareReported = defineEvent<
 export const RolloutHalted = defineEvent<OfApplication & { version: string; reason: string }>(
   'software.rollout.halted',
   {
-    description: 'The failure threshold of a version was reached; it is not offered until somebody resumes it',
+    description:
+      'The failure threshold of a version was reached; the version is not offered until somebody resumes its rollout',
     key,
   },
 )

@@ -23,7 +23,7 @@ export function warningsOf(plan: Plan): (number: number) => string[] {
     const warnings: string[] = []
     if (reachableFrom(plan, [number]).has(number))
       warnings.push(
-        `${version.version} lies on a cycle of the upgrade graph: an endpoint can be offered it again and again`,
+        `${version.version} lies on a cycle of the upgrade graph: the version can be offered to an endpoint again and again`,
       )
     if (version.upgradableFrom.length > 0 && !reached.has(number))
       warnings.push(`No starting point, which is a version with an empty upgradableFrom, leads to ${version.version}`)

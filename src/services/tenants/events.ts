@@ -19,5 +19,5 @@ export const TenantStatusChanged = defineEvent<{ tenantId: string; from: TenantS
 )
 
 export const TenantDeleted = defineEvent<{ tenantId: string }>('tenants.tenant.deleted', {
-  description: 'A tenant was deleted; services delete their data of it',
+  description: 'A tenant was deleted; services delete their data of the tenant',
 })

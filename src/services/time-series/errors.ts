@@ -10,7 +10,7 @@ export const TooManySeries = defineError<{ applicationName: string; limit: numbe
 export const TooManySubscriptions = defineError<{ limit: number }>(
   'too_many_subscriptions',
   429,
-  'The tenant already has {limit} live streams open, the maximum; close one first',
+  'The tenant already has {limit} live streams open, the maximum; close a stream first',
 )
 
 export const LiveIsFull = defineError<{ limit: number }>(

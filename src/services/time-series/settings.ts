@@ -5,7 +5,7 @@ export const timeSeriesSettings = defineSettings(
     SERIES_PER_APPLICATION: {
       kind: 'integer',
       default: '10000',
-      meaning: 'maximum number of time series values of an application; a sample with a further one is rejected',
+      meaning: 'maximum number of time series values of an application; a sample with a further value is rejected',
     },
     LIVE_SUBSCRIPTIONS: {
       kind: 'integer',

@@ -18,7 +18,7 @@ export const vpnSettings = defineSettings(
       kind: 'text',
       default: '10.80.0.0/12',
       meaning:
-        'IPv4 network of the VPN; each tenant with VPN clients gets a /20 of it; do not change it while there are clients',
+        'IPv4 network of the VPN; each tenant with VPN clients gets a /20 of this network; do not change the network while there are clients',
     },
     VPN_CERTIFICATE_DAYS: {
       kind: 'integer',

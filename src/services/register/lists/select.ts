@@ -203,7 +203,7 @@ async function limited<T>(search: () => Promise<T>): Promise<T> {
     if (!isStatementCanceled(error)) throw error
     throw invalidField(
       'select',
-      `the search took longer than ${selectMilliseconds / 1000} s and was given up; narrow it`,
+      `the search took longer than ${selectMilliseconds / 1000} s and was given up; narrow the search`,
     )
   }
 }

@@ -128,7 +128,10 @@ async function runLimited<T>(
       const { code } = error as { code?: unknown }
       if (code === invalidRegexCode) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
       if (code !== statementTimeoutCode) throw error
-      throw invalidField(field, `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`)
+      throw invalidField(
+        field,
+        `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow the search`,
+      )
     }
   }
   return await scans.run(query.tenantId, search, ctx)

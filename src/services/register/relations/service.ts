@@ -165,7 +165,7 @@ type LinkResult = 'created' | 'self' | 'cycle' | 'duplicate'
 const reasons: Record<LinkResult, string | undefined> = {
   created: undefined,
   self: 'An endpoint cannot contain itself',
-  cycle: 'This would create a cycle: the endpoint in `to` contains the one in `from` already',
+  cycle: 'This would create a cycle: the endpoint in `to` contains the endpoint in `from` already',
   duplicate: 'This relation exists already',
 }
 

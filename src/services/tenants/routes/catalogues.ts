@@ -26,7 +26,7 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   const params = Type.Object({ id: SerialId({ description: 'Id of the entry.' }) })
   const missing = { 404: `There is no ${lower(catalogue.title)} with this id.` }
   const invalid = {
-    400: 'A field is missing or malformed, is taken by another entry, or names one that does not exist.',
+    400: 'A field is missing or malformed, is taken by another entry, or names an entry that does not exist.',
   }
   const operation = namesOf(catalogue, path)
 

@@ -41,7 +41,7 @@ export async function update(
     if (mustRebuild && status !== undefined && status !== tenant.status)
       throw invalidField(
         'status',
-        'cannot change together with fields that rebuild the realm; change it in a request of its own',
+        'cannot change together with fields that rebuild the realm; send a separate request for this field',
       )
     if (status !== undefined) await changeStatus(deps, sql, tenant, status)
     if (mustRebuild) await rebuild(deps, sql, next)

@@ -121,7 +121,7 @@ export function createReplay(deps: {
     async newest(subscription) {
       const endpoints = await endpointsOf(subscription)
       if (endpoints.length > endpointsMax)
-        throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
+        throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name the endpoints`)
       const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
       const latestByEndpoint = await latest.read(visible.map(({ endpointNo }) => endpointNo))
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>

@@ -95,7 +95,10 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
       const lease = await watch.check(run.data)
       run.isHolder = lease.isHolder
       if (!lease.isHolder)
-        reportOnce(run, `another process runs the VPN server (${lease.host}); this one takes over when it stops`)
+        reportOnce(
+          run,
+          `another process runs the VPN server (${lease.host}); this process takes over when the other process stops`,
+        )
     }
     if (missing.length > 0) {
       run.problem = missing.join('. ')

@@ -6,7 +6,7 @@ export const dataSample: ActionTypeDefinition = {
   description: 'Adds data samples to endpoints, as if their devices had sent them.',
   attributes: {
     dataSampleExpression: {
-      description: 'A data sample, or an array of them.',
+      description: 'A data sample, or an array of data samples.',
       literal: 'object or array',
       required: true,
     },

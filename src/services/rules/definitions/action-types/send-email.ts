@@ -8,7 +8,7 @@ export const sendEmail: ActionTypeDefinition = {
   attributes: {
     recipientsExpression: {
       description:
-        'Addresses, separated by commas or semicolons, or an array of them: 1 to 50, plain or `Name <address>`.',
+        'Addresses, separated by commas or semicolons, or an array of addresses: 1 to 50, plain or `Name <address>`.',
       literal: 'text or array',
       required: true,
     },

@@ -12,7 +12,7 @@ export const contextMembers: Member[] = [
   {
     name: 'ctx.data',
     meaning:
-      'A free object. The actions of a rule, and the rules that these execute, can read what the rule has written into it.',
+      'A free object. The actions of a rule, and the rules that these actions execute, can read what the rule has written into the object.',
   },
   {
     name: 'ctx.body',
@@ -21,8 +21,8 @@ export const contextMembers: Member[] = [
   },
   { name: 'ctx.endpoint', meaning: 'The endpoint of the run. Absent in a run without endpoint.' },
   { name: 'ctx.endpoint.endpointId', meaning: 'Id of the endpoint.' },
-  { name: 'ctx.endpoint.appName', meaning: 'The name of its application.' },
-  { name: 'ctx.endpoint.appVersionName', meaning: 'The name of its application version.' },
+  { name: 'ctx.endpoint.appName', meaning: 'The name of the application of the endpoint.' },
+  { name: 'ctx.endpoint.appVersionName', meaning: 'The name of the application version of the endpoint.' },
   {
     name: 'ctx.endpoint.getMetadata(key?)',
     meaning:
@@ -39,19 +39,22 @@ export const contextMembers: Member[] = [
   },
   {
     name: 'ctx.endpoint.getChildren()',
-    meaning: 'The endpoints that it contains, as an array. They have the same functions.',
+    meaning: 'The endpoints that the endpoint contains, as an array. Each has the functions of `ctx.endpoint`.',
   },
-  { name: 'ctx.endpoint.getParents()', meaning: 'The endpoints that contain it.' },
+  { name: 'ctx.endpoint.getParents()', meaning: 'The endpoints that contain the endpoint.' },
   {
     name: 'ctx.endpoint.getConfiguration(name?)',
     meaning: 'Effective configuration of the endpoint with this name, by default `default`, or null.',
   },
-  { name: 'ctx.endpoint.getFilters()', meaning: 'The ids of the active filters that it matches.' },
+  { name: 'ctx.endpoint.getFilters()', meaning: 'The ids of the active filters that the endpoint matches.' },
   { name: 'ctx.trigger', meaning: 'The trigger that started the run. Absent in a run on demand.' },
   { name: 'ctx.trigger.id', meaning: 'Id of the trigger.' },
   { name: 'ctx.trigger.name', meaning: 'Name of the trigger.' },
   { name: 'ctx.trigger.type', meaning: 'Type of the trigger, such as `ENDPOINT_DATA_SAMPLES_RECEIVED`.' },
-  { name: 'ctx.trigger.metadata', meaning: 'The free object of its definition; empty if it has none.' },
+  {
+    name: 'ctx.trigger.metadata',
+    meaning: 'The free object (`metadata`) of the trigger; empty if the trigger has no such object.',
+  },
   { name: 'ctx.trigger.appVersionName', meaning: 'The application version of the endpoint.' },
   {
     name: 'ctx.trigger.endpointDataSamplesReceived',
@@ -76,7 +79,7 @@ export const contextMembers: Member[] = [
   },
   {
     name: 'ctx.trigger.alertLifecycleEvent',
-    meaning: '`{eventType, alert}`: ACTIVATED, UPDATED, ACKNOWLEDGED or RESOLVED, and the alert after it.',
+    meaning: '`{eventType, alert}`: ACTIVATED, UPDATED, ACKNOWLEDGED or RESOLVED, and the alert after the change.',
   },
   { name: 'ctx.trigger.cron', meaning: '`{triggerId, firedAt}`: `firedAt` is the time for which the run was planned.' },
   ...['get', 'post', 'put', 'patch', 'delete'].map((method) => ({

@@ -227,7 +227,9 @@ async function replay(
     const rule = library.rule(tenantId, ruleId)
     const caller = await callerNow()
     if (!rule || !caller) {
-      const reason = rule ? 'the permissions of its caller are unknown; start the replay again' : 'the rule was deleted'
+      const reason = rule
+        ? 'the permissions of the caller of the replay are unknown; start the replay again'
+        : 'the rule was deleted'
       return void (await store.updateReplay(kit.db.sql, { ...current, status: 'FAILED', reason }))
     }
     const page = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
