@@ -24,7 +24,7 @@ export const usage = `usage: waypost secrets <action>
   status        say whether a rotation of the keys is under way
   rotate        change to a new master key and a new data key and seal all secrets again, also while the platform runs;
                 run it again if it was interrupted
-  finish        make the old master key useless, once all nodes have the new one
+  finish        make the old master key useless, once all nodes have the new key
 `
 
 export async function run([action, ...rest]: string[]): Promise<number> {

@@ -41,7 +41,7 @@ export const refusalText = ({ reason, detail }: Refusal) =>
 const reasons: Record<string, string> = {
   token_unknown: 'The token does not exist, or is not of this version. Compare it with the tokens of the endpoint.',
   token_suspended: 'The token of the device is suspended. Activate it again among the tokens of the endpoint.',
-  token_revoked: 'The token of the device is revoked. Create another one, and give it to the device.',
+  token_revoked: 'The token of the device is revoked. Create another token, and give the new token to the device.',
   version_unknown: 'The application version in the topic does not exist.',
   tenant_not_available: 'The tenant is suspended.',
   authentication_required: 'The tenant requires client credentials, and the device has none.',

@@ -12,7 +12,7 @@ import type { User } from '../types.ts'
 export type PasswordChange = 'changed' | 'wrong' | 'gone' | Wait | { problem: string }
 
 export interface OwnPassword {
-  /** Checks the current password, then sets the new one and ends all logins of the user. */
+  /** Checks the current password, then sets the new password and ends all logins of the user. */
   change(
     tenantId: string,
     userId: string,

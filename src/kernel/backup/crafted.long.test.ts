@@ -181,7 +181,7 @@ test('a backup that was written or changed without the key is rejected', async (
   await refused(
     renamed,
     { key: other },
-    /made with another master key \(0123456789abcdef, this one is [0-9a-f]{16}\).*--key-file/,
+    /made with another master key \(0123456789abcdef, this installation has [0-9a-f]{16}\).*--key-file/,
   )
   await refused(
     withRows(parts, 'sample.things', (rows) => rows.replace('one', 'won')),

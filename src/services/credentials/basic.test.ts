@@ -108,7 +108,7 @@ suite('creating basic credentials', () => {
     const duplicate = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(duplicate.status, 409)
     assert.deepEqual(duplicate.body, {
-      message: 'Other credentials of the tenant have the username taken; choose another one',
+      message: 'Other credentials of the tenant have the username taken; choose another username',
     })
     await aBasicCredential({ username: 'taken' }, other)
     const answers = await Promise.all(

@@ -35,7 +35,7 @@ function valueProblem(type: string, fields: Buffer[]): string | undefined {
   if (type === 'ssh-rsa') {
     const bits = bitLength(fields[2]!)
     if (bitLength(fields[1]!) < 2) return 'the RSA key has no usable exponent'
-    return bits < rsaBitsMin ? `expected an RSA key of at least ${rsaBitsMin} bits, this one has ${bits}` : undefined
+    return bits < rsaBitsMin ? `expected an RSA key of at least ${rsaBitsMin} bits, this key has ${bits}` : undefined
   }
   const isComplete = type.includes('ed25519')
     ? fields[1]!.length === 32

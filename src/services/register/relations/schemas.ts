@@ -14,7 +14,7 @@ export const link = {
   name: 'endpoints.relations.link',
   summary: 'Link endpoints',
   description:
-    'Each relation says that one endpoint contains another, such as a gateway its sensors. Cycles are not allowed.',
+    'Each relation says that an endpoint contains another endpoint, for example a gateway contains a sensor. Cycles are not allowed.',
   body,
   response: {
     ...none,
