@@ -1,4 +1,4 @@
-/** Checks permissions on endpoints and applications. If a permission is missing, commands are answered with 404 (document 3). */
+/** Checks permissions on endpoints and applications. If the caller lacks a permission, the response is 404 (document 3). */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
