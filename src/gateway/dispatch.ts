@@ -23,7 +23,7 @@ export interface Destination {
   /** Undefined if the extension does not exist or this version may not use it. */
   extension: Extension | undefined
   counts: MessageCounts
-  /** Time of the last report to the register that the endpoint is active, in monotonic milliseconds; 0 if there was none. */
+  /** Time of the last report to the register that the endpoint is active, in monotonic milliseconds; 0 if there was no report. */
   activeAt: number
 }
 

@@ -31,6 +31,6 @@ export interface SessionStoreDeps {
 
 export interface Loaded {
   state: SessionState | undefined
-  /** The node that had the client before this node claimed it; null if there was none or it is dead. */
+  /** The node that had the client before this node claimed it. Null if no node had the client, or if that node is dead. */
   heldBy: string | null
 }

@@ -47,7 +47,10 @@ const tokenForm = Type.Object(
     ),
     scope: optional('Scopes separated by spaces; `openid` adds an ID token. Default: none.'),
   },
-  { title: 'TokenForm', description: 'The parameters of a token request; which are required depends on `grant_type`.' },
+  {
+    title: 'TokenForm',
+    description: 'The parameters of a token request. The required parameters depend on `grant_type`.',
+  },
 )
 const tokens = Type.Object(
   {
@@ -212,7 +215,7 @@ const rows: Row[] = [
       description: 'A form with the same fields works too (POST).',
       params,
       query: Type.Object({
-        id_token_hint: optional('ID token of the login to end. Without it a page asks the user.'),
+        id_token_hint: optional('ID token of the login to end. Without this parameter, a page asks the user.'),
         post_logout_redirect_uri: optional(
           'Address that the browser goes to afterwards. Default: a page of the platform.',
         ),
@@ -239,7 +242,7 @@ const rows: Row[] = [
     schema: {
       name: 'openid.tokens.introspect',
       summary: 'Introspect a token',
-      description: 'Says whether a token is valid and whose it is (RFC 7662).',
+      description: 'Returns whether a token is valid, and its claims, such as its user (RFC 7662).',
       params,
       body: tokenParameter,
       bodyType: 'application/x-www-form-urlencoded',

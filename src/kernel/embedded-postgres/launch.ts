@@ -47,7 +47,7 @@ export function eachLine(child: ChildProcess, onLine: (line: string) => void): v
 
 /**
  * Starts a guard that stops the server if the platform is killed. The guard is a shell that waits for the end of a pipe that only the
- * platform holds open. Without it, the server of a killed platform would run until the platform is started again.
+ * platform holds open. Without the guard, the server of a killed platform would run until the platform is started again.
  */
 export function startGuard(pid: number, account: Account | undefined): ChildProcess {
   const user = account ? { uid: account.uid, gid: account.gid } : {}

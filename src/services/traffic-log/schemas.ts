@@ -34,7 +34,8 @@ const TrafficRecord = Type.Object(
     }),
     requestId: Type.Optional(
       Type.Integer({
-        description: 'Request id that the device put at the end of the topic. Omitted if there was none.',
+        description:
+          'Request id that the device put at the end of the topic. Omitted for a topic without a request id.',
       }),
     ),
     payload: Type.String({

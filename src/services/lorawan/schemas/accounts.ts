@@ -27,7 +27,7 @@ export const createAccount = {
   }),
   response: { 201: AccountIntegration },
   fails: {
-    400: 'A field is malformed, a host must not be called, or MQTT is enabled explicitly and its URL is missing.',
+    400: 'A field is malformed, the platform may not call a host (such as a private address), or MQTT is enabled explicitly and its URL is missing.',
     409: '`netUsername` already has an account integration with this identity server in the tenant.',
   },
 }

@@ -57,7 +57,7 @@ export const createAppIntegration = {
   ),
   response: { 201: AppIntegration },
   fails: {
-    400: 'A field is malformed, the application does not exist or is not readable, a host must not be called, or the MQTT URL is missing.',
+    400: 'A field is malformed, the application does not exist or is not readable, the platform may not call a host (such as a private address), or the MQTT URL is missing.',
     409: 'The application already has an integration, or `netUsername` has one with this identity server in the tenant.',
   },
 }

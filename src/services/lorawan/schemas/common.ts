@@ -7,7 +7,7 @@ export const statusBody = Type.Object(
   { status: Status('ACTIVE resumes, SUSPENDED suspends. The present status is accepted and changes nothing.') },
   { title: 'IntegrationStatus', description: 'The new status of an integration.' },
 )
-/** Optional in queries. Without it, only active objects are listed. */
+/** Optional in queries. Without a status, only active objects are listed. */
 export const statusQuery = Type.Optional(
   Type.Enum(['ACTIVE', 'SUSPENDED'], {
     description: 'Lists the objects with this status. Default: ACTIVE.',

@@ -25,7 +25,7 @@ export async function lockAccount(sql: Sql, id: number): Promise<IntegrationRow 
   return row
 }
 
-/** Finds account integrations. If `ids` is given, only these are visible. */
+/** Finds account integrations. If `ids` is given, finds only integrations with these ids. */
 export async function findAccounts(
   sql: Sql,
   query: { tenantId: string; ids: number[] | null; status: Status },

@@ -118,7 +118,7 @@ export async function findSummaries(sql: Sql, appIntegrationId: number): Promise
     from lorawan.device_integrations where app_integration_id = ${appIntegrationId} order by id`
 }
 
-/** Finds devices. `nameLike` is a LIKE pattern. If `ids` is given, only these devices are visible. */
+/** Finds devices. `nameLike` is a LIKE pattern. If `ids` is given, finds only devices with these ids. */
 export async function findDevices(
   sql: Sql,
   query: {

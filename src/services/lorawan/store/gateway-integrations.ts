@@ -96,7 +96,7 @@ export async function findGatewaysByNetId(
     where account_integration_id = ${accountIntegrationId} and net_gateway_id = any(${netGatewayIds}::text[])`
 }
 
-/** Finds gateways. `nameLike` is a LIKE pattern. If `ids` is given, only these gateways are visible. */
+/** Finds gateways. `nameLike` is a LIKE pattern. If `ids` is given, finds only gateways with these ids. */
 export async function findGateways(
   sql: Sql,
   query: {

@@ -223,7 +223,7 @@ export const downloadSoftwareFile = {
     signature: Type.Optional(
       Type.String({
         maxLength: 4096,
-        description: 'Signature of a signed link. Without it, the caller needs credentials.',
+        description: 'Signature of a signed link. Without a signature, the caller needs credentials.',
       }),
     ),
   }),
