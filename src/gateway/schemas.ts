@@ -58,7 +58,7 @@ export const listConnections = {
   name: 'endpoints.connections.list',
   summary: 'List the last connects and disconnects of an endpoint',
   description:
-    'The last 50 connects and disconnects over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them.',
+    'The last 50 connects and disconnects over MQTT, the newest first. Requests over HTTP are not connections; the traffic log contains the requests.',
   params: Type.Object({ endpointId: Name({ description: 'Id of the endpoint.' }) }),
   response: {
     200: Type.Object(

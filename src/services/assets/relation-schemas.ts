@@ -134,7 +134,7 @@ export const getTree = {
   name: 'assets.relationTrees.get',
   summary: 'Get the tree of relations below an entity',
   description:
-    'At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. If an entity manages an entity above it, the tree shows the upper entity again there, without children.',
+    'At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below these nodes. If an entity manages an entity above it, the tree shows the upper entity again there, without children.',
   query: Type.Object({
     entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in upper or lower case.' }),
     entityId: Name({ description: 'Id of the asset or endpoint.' }),

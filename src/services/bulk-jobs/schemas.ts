@@ -115,7 +115,7 @@ const created = {
   response: { 201: CreatedJob, 409: failure('The tenant has too many jobs that have not ended. Nothing was created.') },
   fails: {
     403: 'The caller may change none of the selected endpoints.',
-    404: 'None of the endpoints exists, or the caller may not read any of them.',
+    404: 'No endpoint of the request exists, or the caller may read no endpoint of the request.',
   },
 }
 const background =

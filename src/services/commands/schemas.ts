@@ -297,7 +297,7 @@ export const batchByEndpoints = {
   query: Type.Object({ commandTtl }),
   body: Type.Object(
     {
-      payload: Type.Optional(AnyJson({ description: 'Payload of the commands. Omitted if they have none.' })),
+      payload: Type.Optional(AnyJson({ description: 'Payload of the commands. Omitted without a payload.' })),
       payloadContentType: Type.Optional(
         Type.Enum(['application/json', 'text/plain'], {
           description: 'Type of the payload; with text/plain it must be text. If absent: application/json.',

@@ -108,7 +108,9 @@ export function systemSchemas(level: SystemLevel) {
           description: 'Name of the system configuration. Default: default.',
         }),
         treeTraversalStrategy: Type.Optional(
-          Type.Enum(['SKIP'], { description: 'SKIP: do not search the levels above. Default: search them.' }),
+          Type.Enum(['SKIP'], {
+            description: 'SKIP: do not search the levels above. Default: all levels are searched.',
+          }),
         ),
       }),
       response: { 200: CurrentItem, 304: Empty() },

@@ -96,7 +96,7 @@ const moveTo = Type.Object(
   {
     state: Type.Enum([...targetStates], {
       description:
-        'The new state: Active resumes suspended credentials, Suspended pauses them, Revoked ends them for ever.',
+        'The new state: Active resumes suspended credentials, Suspended pauses the credentials, Revoked ends the credentials for ever.',
     }),
   },
   {
@@ -174,7 +174,7 @@ export const changePassword = {
 export const deleteBasic = {
   name: 'basicCredentials.delete',
   summary: 'Delete basic credentials',
-  description: 'Connections that used them are closed.',
+  description: 'Connections that used the credentials are closed.',
   params: ofCredential,
   response: none,
   fails: { 404: noCredentials },

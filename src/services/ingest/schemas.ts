@@ -162,7 +162,7 @@ export const TemplateRequest = Type.Object(
     settings: Type.Optional(
       JsonObject({
         description:
-          '`index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that they are ' +
+          '`index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that documents are ' +
           'kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`.',
       }),
     ),

@@ -6,7 +6,7 @@ export const createLink = {
   summary: 'Create a link that downloads one resource without a header',
   description:
     'For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for ' +
-    'some minutes, on every node, and acts with the current permissions of its creator: it stops working when they are withdrawn.',
+    'some minutes, on every node, and acts with the current permissions of its creator: the link stops working when these permissions are withdrawn.',
   body: Type.Object(
     {
       path: Type.String({

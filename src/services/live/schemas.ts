@@ -95,10 +95,10 @@ const lastEventId = Type.Object({
 const eventsText =
   'The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a ' +
   'subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in ' +
-  'the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the ' +
-  'caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. ' +
+  'the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the ' +
+  'caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. ' +
   '`end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`.\n\n' +
-  'Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), ' +
+  'Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), ' +
   '`too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered).'
 
 const examples = [

@@ -50,7 +50,7 @@ export const Endpoint = Type.Object(
       }),
     ),
     filters: Type.Array(Name({ description: 'Id of a filter.' }), {
-      description: 'Ids of the active filters that the endpoint matches. Empty unless `include` asks for them.',
+      description: 'Ids of the active filters that the endpoint matches. Empty unless `include` requests these ids.',
     }),
     poolIds: Type.Optional(
       Type.Array(Name({ description: 'Id of a pool.' }), {

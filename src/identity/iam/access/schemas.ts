@@ -51,7 +51,7 @@ export const listHolders = {
   summary: 'List who may do something on a resource, and why',
   description:
     'Lists enabled users, clients and API keys with the scope on the resource: users first, in the order of names. Users of other ' +
-    'issuers are listed if they have a grant; their roles are in their tokens. Administrators of the platform may do everything ' +
+    'issuers are listed only if they have a grant, because their roles are in their tokens. Administrators of the platform may do everything ' +
     'and are listed in tenant `platform` only.',
   query: Type.Object({
     ...offsetQuery(100, { all: false, maximum: 1000 }),

@@ -64,7 +64,7 @@ export const listGrants = {
 export const createGrant = {
   name: 'grants.create',
   summary: 'Grant scopes on a resource to a user, role, client or API key',
-  description: 'Nobody can grant a scope that they do not hold on the resource themselves.',
+  description: 'A caller can grant only scopes that the caller holds on the resource.',
   body: NewGrant,
   response: { 201: Grant },
   fails: {

@@ -100,7 +100,7 @@ export const Profile = Type.Object(
           on: Type.Enum(['platform', 'tenant', 'resources'], {
             description:
               'platform: on all tenants. tenant: on everything of the own tenant. resources: on single resources only; ' +
-              '`permissions` of `GET /me` names them.',
+              '`permissions` of `GET /me` names these resources.',
           }),
         },
         { title: 'EffectiveScope', description: 'A scope that the caller has, and where.' },

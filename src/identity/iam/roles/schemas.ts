@@ -30,7 +30,7 @@ export const createRole = {
   summary: 'Create a role',
   description:
     'The scopes are held on tenant-system. Scopes that start with `platform:` are held on platform-system, and only roles of ' +
-    'tenant `platform` can have them. Nobody can give a scope that they do not hold themselves.',
+    'tenant `platform` can have these scopes. A caller can give a role only scopes that the caller holds.',
   body: Type.Object({ name: RoleName(), description, scopes }, { title: 'NewRole', description: 'A role to create.' }),
   response: { 201: Role },
   fails: { 409: 'The tenant already has a role with this name.' },

@@ -18,7 +18,7 @@ const created = {
 }
 const fileText =
   'The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get ' +
-  'an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn.'
+  'an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn.'
 
 export const exportEndpoints = {
   name: 'jobs.endpointExports.create',

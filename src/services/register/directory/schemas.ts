@@ -198,8 +198,8 @@ export const listPlaces = {
   summary: 'List places of endpoints on a map',
   description:
     'Endpoints within a rectangle, as clusters: endpoints in the same cell of a grid are one cluster at the middle of their places. The ' +
-    'rectangle is extended to whole cells. The place is in the metadata (`latitude` and `longitude`, `lat` and `lon`, the same within ' +
-    '`location`, and others), or where the configuration of the application says, or it is the newest point of a time series. It is ' +
+    'rectangle is extended to whole cells. The place of an endpoint is in its metadata (for example `latitude` and `longitude`, or `location.lat` and ' +
+    '`location.lon`), in the metadata keys that the application configures, or in the newest point of a configured time series. Places are ' +
     'updated after some seconds.',
   query: Type.Object({
     south: latitude('Southern edge of the rectangle, in degrees.'),

@@ -63,7 +63,7 @@ export const registerEndpoint = {
       resourceGroupIds: Type.Optional(
         Type.Array(Name({ description: 'Id of a pool.' }), {
           maxItems: 100,
-          description: 'Ids of pools; the endpoint shows them as `poolIds`. Default: none.',
+          description: 'Ids of pools; the endpoint shows these ids as `poolIds`. Default: none.',
         }),
       ),
     },
@@ -154,7 +154,7 @@ export const listEndpoints = {
   name: 'endpoints.list',
   summary: 'List endpoints',
   description:
-    'Endpoints that meet all conditions, in the order of their registration unless `multiFilter` sorts them.',
+    'Endpoints that meet all conditions, in the order of their registration, unless `multiFilter` defines another order.',
   query: Type.Object({
     endpointId: Type.Optional(TextList({ description: 'Only these endpoints (ids). Default: all.' })),
     applicationName: Type.Optional(TextList({ description: 'Only endpoints of these applications. Default: all.' })),

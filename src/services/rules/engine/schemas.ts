@@ -48,7 +48,9 @@ export const executeRule = {
   response: {
     200: Type.Object(
       {
-        returnedValue: text('What the rule returned: texts as they are, others as JSON; empty if it failed.'),
+        returnedValue: text(
+          'What the rule returned: a text unchanged, any other value as JSON; empty if the rule failed.',
+        ),
         traces: Type.Array(Trace, { description: 'Traces of the rules and actions that have ended, in order.' }),
       },
       { title: 'Execution', description: 'The result of an execution.' },
@@ -168,7 +170,9 @@ export const tryRule = {
     200: Type.Object(
       {
         returnedValue: text('What the rule returned; empty if it failed.'),
-        traces: Type.Array(Trace, { description: 'What the rule and its actions did, in order; they are not stored.' }),
+        traces: Type.Array(Trace, {
+          description: 'What the rule and its actions did, in order. These traces are not stored.',
+        }),
         effects: Type.Array(Effect, { description: 'What the actions would have done.' }),
       },
       { title: 'TryResult', description: 'The result of a run without effects.' },

@@ -25,7 +25,7 @@ export const retryRollout = {
   name: 'software.rollout.retry',
   summary: 'Retry a software version on endpoints that failed',
   description:
-    'Endpoints that reported that they could not apply the version wait for it again; connected endpoints get it at once. ' +
+    'Offers the version again to endpoints that could not apply it; connected endpoints get the version at once. ' +
     'Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. ' +
     'A rollout that is paused or halted stays so.',
   params: ofVersion,
@@ -66,7 +66,7 @@ export const readRollout = {
             waiting: count('Endpoints whose target is this version and that were not offered it yet.'),
             offered: count('Endpoints that were offered it and have not reported.'),
             applied: count('Endpoints that run it.'),
-            failed: count('Endpoints that reported that they could not apply it, since the last resume.'),
+            failed: count('Endpoints that reported since the last resume that they could not apply the version.'),
           },
           { title: 'SoftwareRolloutCounts', description: 'Numbers of endpoints. Each endpoint is counted once.' },
         ),

@@ -291,9 +291,9 @@ export const watch = {
   description:
     'Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and ' +
     'series as in `data`; a point may come more than once and replaces the point with the same time. `gap`: points may be missing; ' +
-    'read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or ' +
+    'read these points with `data`. The `reason` of the event is `missed` (the nodes of the platform lost contact with each other), `too_old` or ' +
     '`too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was ' +
-    'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the ' +
+    'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or the client read nothing for a minute) or `stopping` (the ' +
     'platform shuts down). A comment is sent every 15 s.',
   params: application,
   query: Type.Object({

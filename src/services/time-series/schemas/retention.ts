@@ -56,7 +56,7 @@ const RetentionPreview = Type.Object(
         },
         { title: 'ConfigurationProblem', description: 'A part of a configuration that is not valid.' },
       ),
-      { description: 'Parts of the configured retention that are not valid; they delete nothing.' },
+      { description: 'Parts of the configured retention that are not valid; these parts delete nothing.' },
     ),
   },
   { title: 'RetentionPreview', description: 'What a retention would delete now.' },

@@ -108,7 +108,7 @@ export const updateAlertSetting = {
   name: 'alertSettings.update',
   summary: 'Replace an alert setting',
   description:
-    'Absent fields get their defaults. Its rules, triggers and actions change with it; open alerts stay as they are.',
+    'Absent fields get their defaults. The rules, triggers and actions of the alert setting change too; open alerts do not change.',
   params: ofSetting,
   body,
   response: common.none,

@@ -48,7 +48,7 @@ export const listTriggers = {
 export const listActions = {
   name: 'rules.actions.list',
   summary: 'List the actions of a rule',
-  description: 'The actions are listed in the order in which they were attached; they run in the same order.',
+  description: 'The actions are listed in the order in which they were attached. The actions run in the same order.',
   params: ofRule,
   response: {
     200: Type.Object(

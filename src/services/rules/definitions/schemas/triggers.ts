@@ -88,7 +88,7 @@ export function triggerSchemas(definition: TriggerTypeDefinition, segment: strin
       body,
       response: common.created,
       fails: {
-        400: `${common.invalid} Applications, versions and endpoints must exist, and the caller must be allowed to read them.`,
+        400: `${common.invalid} Applications, versions and endpoints must exist and must be readable for the caller.`,
       },
     },
     list: {
