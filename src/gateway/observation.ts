@@ -36,7 +36,7 @@ export interface Observation {
 type Deps = Pick<Kit, 'db' | 'bus' | 'jobs' | 'signals' | 'now'>
 
 export function createObservation({ db, bus, jobs, signals, now }: Deps): Observation {
-  /** The observations of an endpoint in all extensions. They are cached, because every push needs them and most endpoints have none. */
+  /** The observations of an endpoint in all extensions. They are cached, because every push needs them and most endpoints have no observations. */
   const cache = createCache<Observations>({ max: cachedMax })
   signals.on(ObservationsChanged, ({ endpointIds }) => {
     if (!endpointIds) cache.clear()

@@ -96,7 +96,7 @@ export interface Contract<T> {
 }
 export const contract = <T>(name: string): Contract<T> => ({ name })
 
-/** Identifies the caller by its credentials. Returns undefined if there are none. Throws 401 if they are invalid. */
+/** Identifies the caller by its credentials. Returns undefined without credentials. Throws 401 if the credentials are invalid. */
 export type Authenticate = (headers: {
   authorization?: string | undefined
   apiKey?: string | undefined

@@ -62,7 +62,7 @@ export const jobsSchema = 'jobs'
 /** Tables of pg-boss that a backup includes. The other tables describe the installation. */
 export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
 
-/** Returns the version of pg-boss's tables, or null if there are none. pg-boss creates and migrates its tables itself. */
+/** Returns the version of pg-boss's tables, or null if the tables do not exist. pg-boss creates and migrates its tables itself. */
 export async function readJobsVersion(sql: Sql): Promise<number | null> {
   const [exists] = await sql`select to_regclass('jobs.version') is not null as yes`
   if (!exists?.yes) return null

@@ -94,7 +94,7 @@ const cloneJson = (value: unknown): unknown =>
 interface Location {
   parent: Container
   name: string
-  /** The current value at the location; undefined if there is none. */
+  /** The current value at the location; undefined if there is no value. */
   value: unknown
 }
 

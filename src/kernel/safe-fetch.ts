@@ -102,7 +102,7 @@ export function isPrivateAddress(address: string): boolean {
   return refusedNetworks.check(plain, 'ipv6')
 }
 
-/** Returns the problem with an address that a user enters, for a 400. Returns undefined if there is none. */
+/** Returns the problem with an address that a user enters, for a 400. Returns undefined if there is no problem. */
 export function addressProblem(
   text: string,
   { allowPrivate, allowHttp = false }: { allowPrivate: boolean; allowHttp?: boolean },

@@ -80,7 +80,7 @@ export function loadMasterKey(setting: string | undefined, directory: string): B
   return readMasterKey(file)
 }
 
-/** Returns the master key from the setting or the data directory, or undefined if there is none yet. */
+/** Returns the master key from the setting or the data directory, or undefined if there is no key yet. */
 export function findMasterKey(setting: string | undefined, directory: string): Buffer | undefined {
   if (setting !== undefined) return masterKeyOf(setting, 'WAYPOST_MASTER_KEY')
   const file = masterKeyFile(directory)

@@ -1,5 +1,5 @@
 /**
- * The limits of each tenant. They come from the tenant's package or, if the package has none, from the settings. A change applies within a
+ * The limits of each tenant. They come from the tenant's package or, if the package has no limits, from the settings. A change applies within a
  * few seconds.
  */
 import { monotonicMs } from './clock.ts'

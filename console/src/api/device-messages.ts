@@ -44,7 +44,7 @@ const reasons: Record<string, string> = {
   token_revoked: 'The token of the device is revoked. Create another token, and give the new token to the device.',
   version_unknown: 'The application version in the topic does not exist.',
   tenant_not_available: 'The tenant is suspended.',
-  authentication_required: 'The tenant requires client credentials, and the device has none.',
+  authentication_required: 'The tenant requires client credentials, and the device has no client credentials.',
   bad_credentials: 'The user name, the password or the certificate of the device is wrong.',
   other_tenant: 'The client credentials are of another tenant than the token.',
   endpoint_gone: 'The endpoint of this token was deleted.',

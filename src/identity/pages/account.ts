@@ -23,7 +23,7 @@ export interface AccountView {
   passwordLengthMin: number
   error?: string
   notice?: string
-  /** Parts of the page about second factors; empty if the realm has none. */
+  /** Parts of the page about second factors; empty if the realm allows no second factors. */
   factors?: string
 }
 

@@ -29,7 +29,7 @@ export function createInstances(kit: Kit, core: Core) {
   }
 
   return {
-    /** Returns the instance for this revision of the realm. Creates the signing key first if there is none. */
+    /** Returns the instance for this revision of the realm. Creates the signing key first if the realm has no signing key. */
     async get(requested: Realm): Promise<Instance> {
       const realm = await core.signingKeys.ensure(requested)
       const cached = instances.get(realm.tenantId)

@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto'
 import type { Core } from '../core.ts'
 import type { Realm } from '../types.ts'
 
-/** Returns the description with the key that signs new tokens. Creates the key first if there is none. */
+/** Returns the description with the key that signs new tokens. Creates the key first if the realm has no key. */
 export async function realmInfoOf({ realms, signingKeys }: Core, requested: Realm) {
   const { tenantId, keys } = await signingKeys.ensure(requested)
   const key = createPublicKey({ key: { ...keys[0]!.publicJwk }, format: 'jwk' })

@@ -309,7 +309,7 @@ suite('the password grant', () => {
     assert.equal((await client.logIn(username, { totp })).status, 400, 'a replay')
   })
 
-  test('the password grant is rejected if the realm requires a second factor and the user has none', async () => {
+  test('the password grant is rejected if the realm requires a second factor and the user has no second factor', async () => {
     const { username } = await newUser('required')
     const answer = await clientOf(realms.required).logIn(username, { totp: '123456' })
     assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_grant'])

@@ -47,7 +47,7 @@ export interface HttpOptions {
   /** Returns the caller of requests without credentials, if authentication of the API is off. Returns undefined if it is on. */
   callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
-  /** The limits of each tenant. If absent, there are none. */
+  /** The limits of each tenant. If absent, tenants have no limits. */
   tenantLimits?: Pick<TenantLimits, 'get'>
   /** Returns the reason why operations that change something are refused at the moment. If absent, they are never refused. */
   refuseChanges?(): PlatformError | undefined

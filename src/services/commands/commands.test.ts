@@ -286,7 +286,7 @@ suite('an invocation', () => {
     assert.deepEqual(pushed, [1, 2, 3, 4])
   })
 
-  test('the audit record of an invocation is committed with the command, and an invocation that gets 429 has none', async () => {
+  test('the audit record of an invocation is committed with the command, and an invocation that gets 429 has no audit record', async () => {
     const testEndpoint = await aConnectedTestEndpoint()
     const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(testEndpoint)))
     await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=1`)

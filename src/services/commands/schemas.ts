@@ -34,8 +34,8 @@ export const Command = Type.Object(
       Type.Integer({ description: 'HTTP status of the result. Omitted if it was not executed.' }),
     ),
     reasonPhrase: Type.Optional(Type.String({ description: 'Text of the result. Omitted without a text.' })),
-    requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Omitted if it has none.' })),
-    responsePayload: Type.Optional(AnyJson({ description: 'Payload of the result. Omitted if it has none.' })),
+    requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Omitted without a payload.' })),
+    responsePayload: Type.Optional(AnyJson({ description: 'Payload of the result. Omitted without a payload.' })),
     createdAt: DateTime({ description: 'When the command was invoked, in UTC.' }),
     updatedAt: DateTime({ description: 'When the command got its present status, in UTC.' }),
   },
@@ -90,7 +90,7 @@ export const invokeCommand = {
   }),
   body: AnyJson({ description: 'Payload of the command: any JSON value, or text.', examples: [{ delay: 5 }] }),
   response: {
-    200: AnyJson({ description: 'Payload of the result. Empty if the result has none.', examples: [{ uptime: 0 }] }),
+    200: AnyJson({ description: 'Payload of the result. Empty without a payload.', examples: [{ uptime: 0 }] }),
     202: Accepted,
   },
   fails: {

@@ -16,7 +16,7 @@ const runPartitionTask = () => {
   return waypost.kit.db.tx(task!.run)
 }
 
-test('documents of whole days are deleted after the retention of the template, or of the settings if the template has none', async () => {
+test('documents of whole days are deleted after the retention of the template, or of the settings if the template has no retention', async () => {
   const plain = await aCollectingEndpoint()
   const short = await aCollectingEndpoint({ settings: { index: { retention_days: 3 } } })
   const total = async (index: string) => (await search(index)).hits.total.value

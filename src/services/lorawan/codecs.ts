@@ -136,7 +136,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const textMax = 1000
 
-/** Returns the errors that a codec reports as one text, or undefined if there are none. */
+/** Returns the errors that a codec reports as one text, or undefined if the codec reports no errors. */
 function reportedErrors(result: unknown): string | undefined {
   const errors = isObject(result) ? result.errors : undefined
   if (errors === undefined || errors === null || (Array.isArray(errors) && errors.length === 0)) return undefined

@@ -215,7 +215,7 @@ const Setting = Type.Object(
     name: text('Name of the environment variable.'),
     owner: text('Service that it belongs to, or `platform`.'),
     value: optional(text('Value in effect; `********` if it is a secret. Omitted if it is not set.')),
-    default: optional(text('Default value. Omitted if there is none.')),
+    default: optional(text('Default value. Omitted if the setting has no default.')),
     origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
     secret: flag('true: the value is never shown.'),
     meaning: text('Description of the setting.'),

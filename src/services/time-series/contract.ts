@@ -150,7 +150,7 @@ export interface TimeSeries {
     span: { from: number; to: number },
     limit: number,
   ): Promise<Point[] | undefined>
-  /** Returns the samples in a message of a device, or undefined if the message has none or is invalid. */
+  /** Returns the samples in a message of a device, or undefined if the message has no samples or is invalid. */
   samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
   /** Parses ISO 8601, `now` or `now-15m` to milliseconds. Returns undefined for any other text. */
   timeOf(text: string | number): number | undefined

@@ -43,11 +43,14 @@ export const VpnClient = Type.Object(
     name: Type.String({ description: 'Name of the client; not unique.' }),
     endpointId: Type.Optional(
       Type.String({
-        description: 'Endpoint that the client belongs to. Omitted if there is none, or if it was unregistered.',
+        description:
+          'Endpoint that the client belongs to. Omitted for a client without an endpoint, and after the endpoint was unregistered.',
       }),
     ),
-    application: Type.Optional(Type.String({ description: 'Application of the endpoint. Omitted if there is none.' })),
-    description: Type.String({ description: 'Description for people; empty if there is none.' }),
+    application: Type.Optional(
+      Type.String({ description: 'Application of the endpoint. Omitted for a client without an endpoint.' }),
+    ),
+    description: Type.String({ description: 'Description for people; may be empty.' }),
     state: Type.Enum(['active', 'revoked'], {
       description: 'active: the client can connect. revoked: its certificate is on the revocation list, for ever.',
     }),
@@ -57,7 +60,7 @@ export const VpnClient = Type.Object(
         'Fixed IPv4 address in the VPN. That of a revoked client is free again and may be given to another client.',
     }),
     subnet: Type.String({ description: 'Range of addresses of the clients of this type in the tenant, in CIDR.' }),
-    username: Type.Optional(Type.String({ description: 'User name on the gateway. Omitted if there is none.' })),
+    username: Type.Optional(Type.String({ description: 'User name on the gateway. Omitted if no user name is set.' })),
     sshKey: Type.Boolean({ description: 'Whether a public key for SSH is stored.' }),
     protocol,
     created: DateTime({ description: 'When the client was created, in UTC.' }),

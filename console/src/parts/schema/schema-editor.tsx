@@ -69,7 +69,7 @@ export interface SchemaEditorProps {
   label: string
   /** Name of the field in the API. */
   name?: string
-  /** The JSON schema, or undefined if there is none. */
+  /** The JSON schema, or undefined without a schema. */
   schema: unknown
   draft: JsonDraft
   /** The stored text, with which the draft is compared; undefined if nothing is stored yet. */

@@ -4,7 +4,7 @@ export interface DocumentRow {
   id: string
   /** Milliseconds since 1970. */
   arrivedAt: number
-  /** The field `@timestamp` of the document; null if it has none. */
+  /** The field `@timestamp` of the document; null if the document has no such field. */
   ts: number | null
   indexNo: number
   endpointId: string

@@ -49,7 +49,7 @@ export function simulateVerbosely(document: DocumentMap, pipeline: Pipeline, tim
   return `{"processor_results":[${results.join()}]}`
 }
 
-/** The outcome of a simulation without a platform: the documents, or the reason why there are none. */
+/** The outcome of a simulation without a platform: the documents, or the reason why the simulation failed. */
 export type FileSimulation = { documents: string[] } | { problem: string; mistakes: string[] }
 
 const problem = (text: string, mistakes: string[] = []): FileSimulation => ({ problem: text, mistakes })

@@ -23,7 +23,7 @@ export async function findTemplate(
   return row
 }
 
-/** Returns the number of the index. If it has none, a number is assigned. */
+/** Returns the number of the index. Assigns a number to an index without a number. */
 export async function ensureIndex(sql: Sql, tenantId: string, applicationName: string): Promise<number> {
   await sql`
     insert into ingest.indices (tenant_id, application_name) values (${tenantId}, ${applicationName}) on conflict do nothing`
@@ -107,7 +107,7 @@ export async function insertFields(sql: Sql, indexNo: number, fields: Field[]) {
 }
 
 export interface SearchedIndex extends IndexRow {
-  /** The template as JSON text; null if there is none. */
+  /** The template as JSON text; null without a template. */
   template: string | null
   fields: [path: string, type: Field['type'], listed: boolean][] | null
 }

@@ -21,7 +21,7 @@ export interface ActionDeps {
   emailRetries: Retries
   /** True if WAYPOST_SMTP_URL is set. */
   hasMailServer: boolean
-  /** Returns the value of the tenant's secret with this name; undefined if there is none. */
+  /** Returns the value of the tenant's secret with this name; undefined if no secret has this name. */
   secretValue(tenantId: string, name: string): Promise<string | undefined>
   /** Executes a rule one level deeper in the chain of the current run. The engine provides this function. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>

@@ -122,7 +122,7 @@ const described = {
     Type.String({ description: 'The version that the endpoint last reported as applied.' }),
   ),
   targetVersion: Type.Optional(
-    Type.String({ description: 'The version that the endpoint is offered. Omitted if there is none.' }),
+    Type.String({ description: 'The version that is offered to the endpoint. Omitted if no version is offered.' }),
   ),
   lastAppliedStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
   reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),

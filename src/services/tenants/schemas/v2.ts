@@ -27,10 +27,10 @@ const packageText = 'Name of the package type, which limits the storage of the t
 const person = {
   id: Type.String({ description: 'Id of the user (UUID).' }),
   irn: Type.String({ description: 'Resource name of the user: `irn:<tenant id>:identity::user/<username>`.' }),
-  email: Type.String({ description: 'E-mail address; empty if there is none.' }),
+  email: Type.String({ description: 'E-mail address; empty if it is not known.' }),
   username: Type.String({ description: 'Username, unique in the tenant.' }),
-  first_name: Type.String({ description: 'First name; empty if there is none.' }),
-  last_name: Type.String({ description: 'Last name; empty if there is none.' }),
+  first_name: Type.String({ description: 'First name; empty if it is not known.' }),
+  last_name: Type.String({ description: 'Last name; empty if it is not known.' }),
 }
 const password = {
   password: Type.Optional(

@@ -41,7 +41,7 @@ export interface Columns {
   readonly path: ArrayLike<number>
   /** Index in `texts`, plus 1; 0 if the record has no metadata. */
   readonly metadata: ArrayLike<number>
-  /** The request id; -1 if the record has none. */
+  /** The request id; -1 if the record has no request id. */
   readonly requestId: ArrayLike<number>
   /** A correlation id is stored as a text and a number. The number is the end of the id if that is in base 36; otherwise it is -1. */
   readonly correlationText: ArrayLike<number>

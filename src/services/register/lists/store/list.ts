@@ -200,7 +200,7 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
 }
 
 export interface Texts {
-  /** JSON texts of endpoints, joined by commas; null when there are none. */
+  /** JSON texts of endpoints, joined by commas; null without endpoints. */
   content: string | null
   count: number
   /** The number (`seq`) of the last endpoint. */
