@@ -84,7 +84,7 @@ async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figu
   ]
 }
 
-/** Builds the figures under load. With `BENCH_ROUNDS=0`, the bench measures only open consoles without load, and returns no figures here. */
+/** Builds the figures under load. With `BENCH_ROUNDS=0`, the bench measures only open consoles without load, so this function returns no figures. */
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
   if (watched.length === 0) return []
   const ratios = (figureOf: (figures: LoadFigures) => number) =>

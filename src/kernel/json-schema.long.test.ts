@@ -103,10 +103,11 @@ suite('a value is validated', () => {
 })
 
 suite('a hostile schema delays only its own request', () => {
-  /**
-   * Each level of this schema validates the value twice, so 40 levels need 2^40 validations. `last` is the schema of the last level.
-   */
   const violated = { type: 'string' }
+  /**
+   * Returns a schema of 40 levels. Each level validates the value twice, so the schema needs 2^40 validations. `last` is the schema of the
+   * last level.
+   */
   const exponential = (last: object = { type: 'number' }) => {
     const definitions: Record<string, object> = { d40: last }
     for (let level = 0; level < 40; level++) {

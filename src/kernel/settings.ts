@@ -108,7 +108,7 @@ export const defineSettings = <const D extends SettingTable, T>(
 export interface PlatformSettings {
   /** The address to listen on. */
   host: string
-  /** Returns whether an address is one of our own proxies, whose X-Forwarded-For is trusted. */
+  /** Returns whether an address is a proxy of this installation, whose X-Forwarded-For is trusted. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
   /** The APIs that need no authentication. */

@@ -77,7 +77,7 @@ function leaseOf(
   let [renewals, renewedAt, isLost] = [0, 0, false]
   let timer: NodeJS.Timeout | undefined
   const isSame = (a: Lease | undefined, b: Lease | undefined) => a?.holder === b?.holder && a?.renewals === b?.renewals
-  /** Takes the lease, unless another apply has taken it. It can be our own already, if the response to an attempt was lost. */
+  /** Takes the lease, unless another apply has taken it. This process may already have the lease, if the response to its previous attempt was lost. */
   const take = (from: Lease | undefined) =>
     change((stored) => {
       const isOurs = stored.lease?.holder === holder

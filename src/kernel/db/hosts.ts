@@ -62,7 +62,7 @@ export function serverOf(connection: ConnectionOptions): Server {
   }
 }
 
-/** Prefers an error of our own: "this host accepts no writes" helps an operator more than "connection refused". */
+/** Prefers the errors of this module: "this host accepts no writes" helps an operator more than "connection refused". */
 const moreUseful = (earlier: unknown, later: unknown) => (earlier instanceof ConnectionError ? earlier : later)
 
 function serverFromParts({ host = 'localhost', port = defaultPort, user, password, database }: ConnectionOptions) {

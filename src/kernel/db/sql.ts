@@ -36,7 +36,7 @@ export interface Sql {
   (value: string | object): Helper
   json(value: unknown): Json
   /**
-   * Runs SQL text of our own; it must never contain user input. Without `values`, the text may contain several statements and runs on a
+   * Runs a text of SQL, which must never contain user input. Without `values`, the text may contain several statements and runs on a
    * connection of its own.
    */
   unsafe<T extends readonly object[] = Row[]>(text: string, values?: readonly Value[]): Pending<T>

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import { liveReadFailed } from './log-messages.ts'
 
 export interface Poll {
-  /** Starts or stops reading. A topic uses it as its `watched`. */
+  /** Starts or stops reading. Pass this function as `watched` to the definition of the topic. */
   watched(isWatched: boolean): void
 }
 

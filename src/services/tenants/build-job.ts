@@ -62,7 +62,7 @@ export function defineBuildJob({ db, bus, jobs, secrets, now, log }: Kit, identi
   }
 
   async function markFailed(tenantId: string, error: unknown) {
-    // Users only get the texts of our own errors. Other errors are logged.
+    // Users get only the texts of errors that the platform defines. Other errors are logged.
     const reason = error instanceof PlatformError ? error.message : 'The realm could not be built; the log says why'
     tenantBuildFailed(log, { err: error, tenantId })
     await db.tx(async (sql) => {
