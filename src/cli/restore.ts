@@ -88,7 +88,7 @@ async function check(file: string, flags: Flags): Promise<number> {
 }
 
 /**
- * Verifies the file. The passphrase comes from the setting. If it is not set and the file needs one, a person at a terminal is asked for
+ * Verifies the file. The passphrase comes from the setting. If the setting is empty and the file needs a passphrase, a person at a terminal is asked for
  * it.
  */
 async function verify(config: Config, file: string): Promise<{ verified: Verified; passphrase?: Passphrase }> {

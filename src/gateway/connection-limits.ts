@@ -39,7 +39,7 @@ export interface ConnectionLimits {
 const graceMs = 2000
 /** Maximum number of refused connections that stay open until their CONNECT is answered. */
 const refusedOpenMax = 32
-/** Maximum number of connections that are examined to find one that may be evicted. */
+/** Maximum number of connections that are examined to find a connection that may be evicted. */
 const evictionCandidatesMax = 64
 
 /** Connections that may be evicted, the oldest first. */

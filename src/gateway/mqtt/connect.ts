@@ -38,7 +38,7 @@ export function connect(peer: Peer, packet: Connect) {
   else if (peer.origin.refusal) refuse(peer, refusalCodes[peer.origin.refusal], 'too many connections')
   else if (properties.authenticationMethod !== undefined)
     refuse(peer, Code.badAuthenticationMethod, 'extended authentication is not supported')
-  // MQTT-3.1.3-8: a session that outlives the connection needs a client id. MQTT 3.1 always requires one.
+  // MQTT-3.1.3-8: a session that outlives the connection needs a client id. MQTT 3.1 always requires a client id.
   else if (clientId === '' && (version === 3 || (version === 4 && !packet.cleanStart)))
     refuse(peer, Code.clientIdInvalid, 'no client id')
   else if (Buffer.byteLength(clientId) > limits.clientIdBytesMax)

@@ -52,7 +52,7 @@ export const enrolPage = (view: View & { secret: string; uri: string; qrCode: st
   page(
     'Add a second factor',
     `<h1>Add a second factor</h1>
-<p class="soft">${escapeHtml(view.name)}${view.isRequired ? ' requires one for every user.' : ''}</p>
+<p class="soft">${escapeHtml(view.name)}${view.isRequired ? ' requires a second factor for every user.' : ''}</p>
 ${problem(view.error)}
 <h2>Authenticator app</h2>
 <p>Scan this code with the app, or <a href="${escapeHtml(view.uri)}">open it</a>, or type the secret. Then enter the code that it shows.</p>

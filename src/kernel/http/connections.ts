@@ -13,7 +13,7 @@ import type { ConnectionShare } from '../file-descriptors.ts'
 import { followHandshakes } from './handshakes.ts'
 import { createSlowBodies, defaultSlowBodyLimit, responseOf, type SlowBodyLimit } from './slow-bodies.ts'
 
-/** Maximum number of connections that are examined to find one that may be closed. */
+/** Maximum number of connections that are examined to find a connection that may be closed. */
 const examinedMax = 64
 
 type Reason = 'total' | 'address'

@@ -23,7 +23,7 @@ export interface PlannedVersion {
   filters: PlannedFilter[]
   /** False while the file is missing and `skipDispatchingToEndpoint` is set. */
   hasContent: boolean
-  /** The failure threshold, if the version has one. */
+  /** The failure threshold; absent for a version without a threshold. */
   threshold?: { percent: number; minimumAttempts: number }
   epoch: number
   /** Failures before this time do not count. In milliseconds since 1970. */

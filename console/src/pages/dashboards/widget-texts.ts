@@ -40,7 +40,7 @@ export const widgetTexts = {
   failed: 'This widget failed. The others are not affected.',
   retry: 'Try again',
   chooseEndpoint: 'Choose an endpoint above.',
-  noEndpoint: 'This widget names no endpoint. Its author can choose one, or add a variable.',
+  noEndpoint: 'This widget names no endpoint. Its author can choose an endpoint, or add a variable.',
   missing: (ids: string[]) =>
     ids.length === 1
       ? `There is no endpoint ${ids[0]}, or you may not read it.`

@@ -143,7 +143,7 @@ function start({ kit: { log, stopping }, running }: Parts, work: () => Promise<v
   running.add(run)
 }
 
-/** Pushes to an endpoint that had no connection when the configuration was written, if it has one a second later. */
+/** Pushes to an endpoint that had no connection when the configuration was written, if it has a connection a second later. */
 async function pushIfConnectedLater(parts: Parts, change: EndpointChange) {
   const { kit, gateway } = parts
   const { endpointId, name } = change

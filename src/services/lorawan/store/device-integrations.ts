@@ -155,7 +155,7 @@ export interface DeviceRef {
   netDeviceId: string
 }
 
-/** Stores the version that an endpoint has moved to. Returns the LoRaWAN device of the endpoint, if it has one. */
+/** Stores the version that an endpoint has moved to. Returns the LoRaWAN device of the endpoint, if there is such a device. */
 export async function updateVersionOfEndpoint(
   sql: Sql,
   endpointId: string,

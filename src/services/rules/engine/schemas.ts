@@ -16,7 +16,7 @@ const Trace = Type.Object(
     entityType: text('RULE, or the type of the action, such as WEBHOOK_ACTION.'),
     entityId: text('Id of the rule or action.'),
     raisedOnEntityType: text('ENDPOINT for runs that a trigger started for an endpoint, otherwise ON_DEMAND.'),
-    raisedOnEntityId: text('The endpoint; without one the trigger, or the rule that was executed.'),
+    raisedOnEntityId: text('The endpoint. For a run without an endpoint: the trigger, or the executed rule.'),
     outcome: text('SUCCESS or FAILURE.'),
     stage: Type.Optional(
       text(

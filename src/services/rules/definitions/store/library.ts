@@ -26,7 +26,7 @@ export interface StatisticsRow {
 export interface RowKey {
   tenantId: string
   id: string
-  /** The type; only actions and triggers have one. */
+  /** The type; only actions and triggers have a type. */
   type?: string | undefined
 }
 
