@@ -97,7 +97,7 @@ suite('a realm that requires a second factor', () => {
     const { url, browser, post, complete } = await aSignIn('required')
     const enrol = await post({ username, password })
     assert.equal(enrol.status, 200)
-    assert.match(enrol.text, /requires one for every user/)
+    assert.match(enrol.text, /requires a second factor for every user/)
     assert.match(enrol.text, /<svg/)
     const secret = secretIn(enrol.text)
     assert.equal(secretIn((await browser.go(url)).text), secret, 'the secret must stay the same after a reload')
