@@ -114,7 +114,7 @@ export const answerUnexpectedErrors =
     }
     const { correlationId } = extrasOf(ctx)
     identityRequestFailed(kit.log, { err: failure, correlationId, tenantId: realm.tenantId, path: ctx.path })
-    answer(ctx, 500, `something went wrong; the log has it under ${correlationId}`)
+    answer(ctx, 500, `something went wrong; the log has the error under ${correlationId}`)
   }
 
 function answer(ctx: Ctx, status: number, description: string, retryAfter?: number) {

@@ -172,7 +172,7 @@ function formOf(request: FastifyRequest): Form {
 /** Returns the problem with the parameters, or undefined. It is called before the library reads them. */
 function parameterProblem(request: FastifyRequest, path: string): string | undefined {
   const [query, body] = [request.originalQuery, bodyOf(request)]
-  if (hasNul(query) || hasNul(body ?? '')) return 'A parameter contains NUL, which no text may.'
+  if (hasNul(query) || hasNul(body ?? '')) return 'A parameter contains NUL, which is not allowed.'
   const tooLong = path === authorizationPath ? longParameter(query, body) : undefined
   return tooLong && `The parameter ${tooLong.name} is longer than ${tooLong.max} characters.`
 }
@@ -209,7 +209,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
   }
   if (statusCode < 500) return sendError(reply, statusCode, 'invalid_request', message)
   identityRequestFailed(kit.log, { err: error, correlationId: request.id, url: request.url })
-  const text = `something went wrong; the log has it under ${request.id}`
+  const text = `something went wrong; the log has the error under ${request.id}`
   return sendError(reply, 500, 'server_error', text)
 }
 

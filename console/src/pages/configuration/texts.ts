@@ -16,7 +16,7 @@ export const texts = {
   loading: 'Loading the configuration',
   text: 'Default configuration',
   textNote:
-    'JSON. It applies to all endpoints of the version that have no configuration of their own. Connected devices get it at once.',
+    'JSON. The default applies to all endpoints of the version that have no configuration of their own. Connected devices get the default at once.',
   none: 'This version has no default with this name yet.',
   changes: 'Changes before saving',
   changed: 'Last change',
@@ -31,7 +31,7 @@ export const texts = {
   open: 'Open',
   // apply
   applyLead:
-    'One configuration for some endpoints of the version. It replaces the default for these endpoints. Either all endpoints get it or, if something is wrong, no endpoint gets it.',
+    'One configuration for some endpoints of the version. It replaces the default for these endpoints. If something is wrong, no endpoint gets the configuration.',
   applyTo: 'Who gets it',
   applyTargets: { endpoints: 'Endpoints', filter: 'A filter' },
   chooseEndpoints: 'Choose endpoints…',
@@ -47,7 +47,7 @@ export const texts = {
       ? 'One endpoint gets the configuration, at once if the endpoint is connected.'
       : `${count(number)} endpoints get it, at once if they are connected.`,
   applyFilter:
-    'Every endpoint that matches the filter at this moment gets it, at once if it is connected. Endpoints that match later do not.',
+    'Every endpoint that matches the filter now gets the configuration; connected endpoints get it at once. Endpoints that match later do not get it.',
   applied: (number: number) =>
     number === 1 ? '1 endpoint has this configuration now' : `${count(number)} endpoints have this configuration now`,
   toStatuses: 'Watch their statuses',

@@ -68,11 +68,12 @@ export const texts = {
   // the first message
   arrival: 'First message',
   waiting: 'Waiting for the first message…',
-  waitingNote: 'It appears here within a second, also when the platform refuses it.',
+  waitingNote: 'The message appears here within a second, even if the platform refuses the message.',
   interrupted: 'The live connection was lost. Until the page has reconnected, it asks for messages every few seconds.',
   ended: (reason: string) => `The platform ended the live connection: ${reason}`,
   refusedOwn: 'A message of this device was refused.',
-  refusedOther: 'A message or connection was refused. It names no known device, so it may be from this device.',
+  refusedOther:
+    'A message or connection was refused. The refusal names no known device, so the message may be from this device.',
   rejected: (status: number) => `The platform rejected a message of this device with status ${status}.`,
   noReason: 'It did not say why.',
   times: (number: number) => `${count(number)} times`,
@@ -85,7 +86,7 @@ export const texts = {
   help: 'Nothing arrives?',
   helpItems: [
     'mosquitto_pub -V 5 prints a warning when the platform rejects a message; curl -i prints the answer.',
-    'The topic begins with kp1, then the application version, dcx, the token and json. Copy it again if you typed it.',
+    'The topic begins with kp1, then the application version, dcx, the token and json. Copy the topic again if you typed it.',
     'A refused connection means a wrong address or port, or a firewall between the device and the platform.',
   ],
 }

@@ -46,17 +46,17 @@ export const texts = {
   asks: {
     Suspended: {
       title: (name: string) => `Suspend ${name}?`,
-      text: 'Connections that use it are closed, and new connections are refused until you resume it.',
+      text: 'Connections with these credentials are closed, and new connections are refused until you resume the credentials.',
       done: 'Credentials suspended',
     },
     Active: {
       title: (name: string) => `Resume ${name}?`,
-      text: 'Clients can connect with it again.',
+      text: 'Clients can connect with these credentials again.',
       done: 'Credentials resumed',
     },
     Revoked: {
       title: (name: string) => `Revoke ${name}?`,
-      text: 'Connections that use it are closed, and it is refused for ever. This cannot be undone.',
+      text: 'Connections with these credentials are closed, and the credentials are refused for ever. You cannot undo a revocation.',
       done: 'Credentials revoked',
     },
   },

@@ -37,7 +37,7 @@ export const widgetTexts = {
   explore: 'Open in Explore',
   downloadCsv: 'Download as CSV',
   menu: (title: string) => `Actions of ${title}`,
-  failed: 'This widget failed. The others are not affected.',
+  failed: 'This widget failed. Other widgets are not affected.',
   retry: 'Try again',
   chooseEndpoint: 'Choose an endpoint above.',
   noEndpoint: 'This widget names no endpoint. Its author can choose an endpoint, or add a variable.',

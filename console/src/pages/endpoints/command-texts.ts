@@ -18,7 +18,7 @@ export const commandTexts = {
   actions: 'Actions',
   states: { PENDING: 'Waiting', EXECUTED: 'Executed', EXPIRED: 'Expired' },
   emptyTitle: 'No commands yet',
-  empty: 'Commands to this device and their results appear here. Send a command to try it.',
+  empty: 'Commands to this device and their results appear here. Send a first command.',
   loading: 'Loading the commands',
   deleteOne: (name: string) => `Delete command ${name}`,
   deleted: 'Command deleted',

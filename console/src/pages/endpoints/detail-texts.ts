@@ -55,7 +55,7 @@ export const texts = {
   connectDevice: 'Connect the device',
   valuesEmptyTitle: 'No values yet',
   valuesEmpty:
-    'When the device sends numbers, they appear here within a second. “Act as this device” sends a message for it.',
+    'When the device sends numbers, the numbers appear here within a second. “Act as this device” sends a message as the device.',
   series: 'Series',
   value: 'Value',
   time: 'Time',

@@ -50,7 +50,7 @@ export const tabTexts = {
   reported: 'Reported',
   edit: 'Edit',
   configJson: 'Configuration as JSON',
-  configNote: 'A connected device gets it at once.',
+  configNote: 'A connected device gets the configuration at once.',
   saved: 'Configuration saved',
   save: 'Save',
   cancel: 'Cancel',

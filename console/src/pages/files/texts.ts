@@ -30,7 +30,7 @@ export const texts = {
   // preview
   loading: 'Loading the file',
   empty: 'The file is empty.',
-  binary: 'This is neither an image nor text, so it cannot be shown here.',
+  binary: 'This file is neither an image nor text, so it cannot be shown here.',
   imageTooLarge: 'The image is too large to be shown here.',
   imageBroken: 'The browser cannot show this image.',
   firstPart: (shown: string, size: string) => `The first ${shown} of ${size}.`,

@@ -21,7 +21,8 @@ export const texts = {
   members: 'Members',
   membersOf: (number: number) => (number === 1 ? '1 endpoint matches' : `${count(number)} endpoints match`),
   toMembers: 'Open in the list of endpoints',
-  pending: 'The platform is searching all endpoints of the application. The filter can be used when it is done.',
+  pending:
+    'The platform is searching all endpoints of the application. The filter can be used when the search is complete.',
   noMembers: 'No endpoint matches now. Endpoints join when their metadata changes.',
   facts: { id: 'Id', created: 'Created', updated: 'Changed', description: 'Description', application: 'Application' },
   edit: 'Edit',

@@ -47,7 +47,7 @@ export const texts = {
   suspend: 'Suspend',
   resume: 'Resume',
   suspendTitle: (name: string) => `Suspend ${name}?`,
-  suspendText: 'Its uplinks are dropped and its commands wait until it is resumed.',
+  suspendText: 'Until you resume it, its uplinks are dropped and its commands wait.',
   suspended: 'Suspended',
   resumed: 'Resumed',
   delete: 'Delete',
@@ -100,7 +100,7 @@ export const texts = {
   identityNote:
     'host, host:port or a URL without a path. The other servers have the same address unless you enter another address.',
   mqttUrl: 'MQTT server',
-  mqttNote: 'Such as mqtts://eu1.cloud.thethings.network:8883. Uplinks and downlinks go through it.',
+  mqttNote: 'Such as mqtts://eu1.cloud.thethings.network:8883. Uplinks and downlinks go through this server.',
   apiKey: 'API key of the network',
   apiKeyNote: 'It is encrypted at rest and never shown again.',
   newApiKeyNote: 'Fill it in only to change the key. The session then reconnects with the new key.',

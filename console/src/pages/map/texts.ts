@@ -12,7 +12,7 @@ export const texts = {
   shown: (number: number) => (number === 1 ? '1 endpoint in this area' : `${count(number)} endpoints in this area`),
   emptyArea: 'No endpoint has a place in this area.',
   emptyHow:
-    'An endpoint gets a place by the metadata keys latitude and longitude, lat and lon, or the same within location, or by a time series with these values.',
+    'The place of an endpoint is in its metadata, for example latitude and longitude, or location.lat and location.lon. It can also come from a time series.',
   showWorld: 'Show the whole world',
   columns: { endpoint: 'Endpoint', latitude: 'Latitude', longitude: 'Longitude', count: 'Endpoints' },
   cluster: (number: number) => `${count(number)} endpoints close to each other`,

@@ -15,7 +15,7 @@ export const texts = {
   edit: 'Edit',
   objectName: (id: string) => `pipeline ${id}`,
   deleted: 'Pipeline deleted',
-  changedMeanwhile: 'Somebody else has changed the pipeline meanwhile. Look at it, then try again.',
+  changedMeanwhile: 'Somebody else has changed the pipeline meanwhile. Look at the changes, then try again.',
   processors: 'Processors',
   noProcessors: 'No processors: documents are stored unchanged.',
   onFailure: 'On failure',

@@ -76,7 +76,8 @@ export const texts = {
   ok: 'Succeeded',
   failed: 'Failed',
   backupsEmptyTitle: 'No backups yet',
-  backupsEmptyText: 'Run this command on the machine of the platform, best by a timer. The file can be encrypted.',
+  backupsEmptyText:
+    'Run this command on the machine of the platform, preferably by a timer. The file can be encrypted.',
   backupCommand: 'bin/waypost backup /safe/place/waypost.backup',
   backupFacts: 'Run',
   facts: {

@@ -11,7 +11,7 @@ export const replayTexts = {
   endpoints: 'Endpoints',
   endpointsNote: 'Ids, separated by spaces. Empty: the endpoints of the triggers of the rule.',
   expression: 'Script to run',
-  expressionNote: 'Change it here to see what a change would do; the rule stays as it is.',
+  expressionNote: 'Change the expression here to see what a change would do. The rule itself does not change.',
   start: 'Start',
   cancel: 'Cancel the replay',
   canceled: 'Replay canceled. The differences that were found stay.',

@@ -78,7 +78,7 @@ export const formTexts = {
   retry: (endpointId: string) => `Offer it to ${endpointId} again`,
   retryAll: 'Retry all',
   retryAllTitle: (version: string) => `Offer ${version} again to all that failed?`,
-  retryAllText: 'Connected endpoints get it at once. Earlier failures do not count for the threshold any more.',
+  retryAllText: 'Connected endpoints get the version at once. Earlier failures no longer count for the threshold.',
   retried: (number: number) =>
     number === 1
       ? '1 endpoint is offered the version again'

@@ -75,7 +75,7 @@ export const texts = {
   pause: 'Pause',
   pauseTitle: (version: string) => `Pause the rollout of ${version}?`,
   pauseText:
-    'The version is not offered until somebody resumes it. Endpoints that were offered it before may still apply it.',
+    'The version is not offered until somebody resumes the rollout. Endpoints that got the offer before may still apply the version.',
   paused: 'Rollout paused',
   resume: 'Resume',
   resumeTitle: (version: string) => `Resume the rollout of ${version}?`,

@@ -31,11 +31,12 @@ export const texts = {
   rolesEmpty: 'No roles. Without a role or a grant the user may do nothing.',
   rolesSaved: 'Roles saved',
   rolesConflict:
-    'Somebody else has changed the roles meanwhile. The list has both changes now; check it and save again.',
+    'Somebody else has changed the roles meanwhile. The list has both changes now. Check the list and save again.',
   editRoles: 'Change roles',
   setPassword: 'Set a new password',
   password: 'New password',
-  passwordNote: 'At least 8 characters. It ends all sessions of the user. The user can change it on the account page.',
+  passwordNote:
+    'At least 8 characters. A new password ends all sessions of the user. The user can change the password on the account page.',
   passwordSet: 'The password is set. Give it to the user in a safe way.',
   generate: 'Generate a password',
   disable: 'Disable',
@@ -56,7 +57,8 @@ export const texts = {
   factorColumns: { kind: 'Kind', name: 'Name', added: 'Added', used: 'Last used' },
   factorsRemove: 'Remove all',
   factorsTitle: (name: string) => `Remove the second factors of ${name}?`,
-  factorsText: 'For a user who lost them. Recovery codes are deleted too, and all sessions of the user end.',
+  factorsText:
+    'For a user who lost the second factors. Recovery codes are deleted too, and all sessions of the user end.',
   factorsRemoved: 'Second factors removed',
   neverUsed: 'Never',
   keys: 'API keys',

@@ -56,7 +56,7 @@ export const texts = {
   revoke: 'Revoke',
   revokeTitle: (name: string) => `Revoke ${name}?`,
   revokeText:
-    'Its connection ends within 10 seconds, its certificate is refused for ever, and its address becomes free.',
+    'The connection of the client ends within 10 seconds, its certificate is refused for ever, and its address becomes free.',
   revoked: 'VPN client revoked',
   delete: 'Delete the record',
   objectName: (name: string) => `the record of VPN client ${name}`,
