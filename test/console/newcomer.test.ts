@@ -145,7 +145,7 @@ test('the page shows why a message was rejected, and keeps the input if the id o
   const text = await lines.innerText()
   const wrong = await shell(`${text.replace(/dcx\/\w+/, 'dcx/nonsense')} 2>&1`)
   assert.match(wrong.stdout, /Not authorized/)
-  await page.getByText(/It names no known device.*The token does not exist/).waitFor()
+  await page.getByText(/The refusal names no known device.*The token does not exist/).waitFor()
   await shell(`${text.replace('21.5}', '')} 2>&1`)
   await page.getByText(/rejected a message of this device with status 400.*malformed JSON/).waitFor()
   await checkAccessibility(page, 'connect, refused')

@@ -42,7 +42,7 @@ export interface SessionStore {
   /** Called at CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
   /**
-   * Called when the connection ends. Updates the messages that are stored already, and inserts the messages that are not. `yieldedTo` is
+   * Called when the connection ends. Updates the messages that are stored already, and inserts the other messages. `yieldedTo` is
    * the node that the client has connected to and that waits for the session.
    */
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
@@ -54,7 +54,7 @@ export interface SessionStore {
   release(key: string, to: string): void
   /** Writes the rows of connected clients again, because they may have been lost. */
   restoreHolders(sessions: { key: string; claim: number }[]): Promise<void>
-  /** Queues a message. `gone`: there is no session, or none of its subscriptions with a QoS above 0 matches. */
+  /** Queues a message. `gone`: there is no session, or no subscription with a QoS above 0 matches. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** Deletes a stored message, after it was acknowledged or dropped. */
   deleteMessage(key: string, storeId: string): void
@@ -83,7 +83,7 @@ export interface QueueLimits {
 /** The topic hash in sessions that an older version of the platform stored without hashes. It matches every topic. */
 export const anyTopic = 0
 
-/** Returns the highest QoS of the subscriptions that match the message; 0 if none matches. */
+/** Returns the highest QoS of the subscriptions that match the message; 0 if no subscription matches. */
 export function subscribedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {
   let granted: Qos = 0
   for (const { filter, qos } of subscriptions) if (qos > granted && matches(filter, message.topic)) granted = qos

@@ -34,7 +34,7 @@ export const SoftwareInUse = defineError<{ softwareVersion: string }>(
 export const SpecificationTooLarge = defineError<{ limit: number }>(
   'specification_too_large',
   413,
-  'specification: it has more than {limit} bytes of JSON, which do not fit into a message to a device',
+  'specification: the specification has more than {limit} bytes of JSON, which do not fit into a message to a device',
 )
 export const LinkRejected = defineError(
   'software_link_refused',
