@@ -6,7 +6,7 @@ import { UsageError, withServices } from './with-services.ts'
 export const usage = `usage: waypost key <action> [--tenant default]
 
   list                                                list API keys
-  create <name> [--user <name>] [--scope <scope>] …   create an API key of the backend client or a user; it is shown once
+  create <name> [--user <name>] [--scope <scope>] …   create an API key of the backend client or a user; the key is shown once
          [--expires <ISO 8601>]
   revoke <id>                                         revoke an API key
   rotate                                              create a new signing key; sessions and tokens stay valid

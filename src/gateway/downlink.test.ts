@@ -129,7 +129,7 @@ test('the register shows whether an endpoint is connected, and since when', asyn
   })
 })
 
-test('a persistent session survives a restart of the platform, and pushes are queued in it', async () => {
+test('a persistent session survives a restart of the platform and queues pushes', async () => {
   const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
   const before = await openGateway(options)
   const { prefix, endpointId } = await before.aProvisionedEndpoint()

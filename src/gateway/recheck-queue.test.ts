@@ -55,7 +55,7 @@ test('a check that always fails does not delay other checks', async () => {
   stop()
 })
 
-test('a new check replaces the waiting check of its subject; a check that is added while a check of its subject runs starts after it', async () => {
+test('a new check replaces a waiting check of the same subject; if a check of the subject runs, the new check starts after its end', async () => {
   const { add, failures } = aQueue()
   const ran: string[] = []
   add('a', async () => void ran.push('replaced'))

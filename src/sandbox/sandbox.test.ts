@@ -261,7 +261,7 @@ test('the number and the size of host calls are limited', async () => {
   )
 })
 
-test('the script sees the message of a rejected host call; it does not see the message of any other host error, which is reported', async () => {
+test('a script sees the message of CallRejected, but of no other error of a host call; other errors are reported', async () => {
   const refuse: HostCall = async () => {
     throw new CallRejected('the address is private')
   }

@@ -70,7 +70,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`PUT ${root}/users/${managerId}/roles`, ['endpoint-reader'])).status, 204)
   })
 
-  test('the permissions of a role include the grants to it', async () => {
+  test('the permissions of a role include the grants to the role', async () => {
     const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'carrier', scopes: [] })
     const subject = { type: 'role', id: 'carrier' }
@@ -106,7 +106,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.ok(!JSON.stringify(body.permissions).includes('platform-system'))
   })
 
-  test('a caller with every scope on the platform can grant scopes on it', async () => {
+  test('a caller with every scope on the platform can grant scopes on the platform', async () => {
     const id = await waypost.user('platform', 'operator')
     const admin = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
     const grant = { subject: { type: 'user', id }, resource: 'kaa-system', scopes: ['kaa:tenant:read'] }

@@ -318,7 +318,7 @@ suite('the password grant', () => {
 })
 
 suite('administrators', () => {
-  test('administrators see the factors of a user, without secrets, and remove them', async () => {
+  test('administrators can see and remove the factors of a user, but see no secrets', async () => {
     const { id, username } = await withApp('required')
     const path = `/iam/api/v1/users/${id}/second-factors`
     const { body } = await admins.required(`GET ${path}`)

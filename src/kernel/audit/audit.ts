@@ -88,7 +88,7 @@ export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }
   }, batchMax)
   const pending = new Set<Promise<unknown>>()
   const report = (error: unknown) => auditWriteFailed(log, { err: error })
-  /** Waits for a write in the background, so that it does not delay the response. */
+  /** Waits for a write in the background, so that the write does not delay the response. */
   const later = (written: Promise<unknown>) => {
     const settled = written.catch(report).finally(() => pending.delete(settled))
     pending.add(settled)

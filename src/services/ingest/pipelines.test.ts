@@ -212,7 +212,7 @@ suite('simulation', () => {
 })
 
 suite('documents of a pipeline', () => {
-  test('documents of a pipeline are stored as the pipeline changes them', async () => {
+  test('documents of a pipeline are stored with the changes of the pipeline', async () => {
     await expectOk(`PUT ${pipelines}/to-fahrenheit`, toFahrenheit)
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'to-fahrenheit' } } })
     await send(endpoint, [{ celsius: 100 }, { celsius: -40 }])

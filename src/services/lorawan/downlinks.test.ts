@@ -55,7 +55,7 @@ suite('a command becomes a downlink', () => {
     assert.equal(ids.length, 1)
   })
 
-  test('if the formatter has an encoder, it encodes the object of a command, and the port of the encoder takes precedence', async () => {
+  test('the encoder of a formatter encodes the object of a command, and the port of the encoder takes precedence', async () => {
     const formatter = `function encodeDownlink(input) {
       return { bytes: [input.data.on ? 1 : 0, input.data.level], fPort: input.data.port, warnings: [] } }`
     const { invoke, downlink } = await connected({ formatter })

@@ -69,7 +69,7 @@ suite('a session says why it is not connected', () => {
     await untilState(path, 'DISCONNECTED', /no-such-host\.invalid cannot be resolved/)
   })
 
-  test('a session says that the key is wrong; after the key is corrected, it connects immediately', async () => {
+  test('a session reports a wrong key, and connects immediately after the key is corrected', async () => {
     const broker = await aBroker(users)
     const { path } = await anIntegration({ ...enabled(broker.port), netApiKeyId: 'wrong-key-1' })
     const { netConnectionError } = await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
@@ -153,7 +153,7 @@ suite('a session follows its integration', () => {
     )
   })
 
-  test('if the clean start of a session cannot be recorded, it is repeated before the session opens', async () => {
+  test('if the clean start of a session cannot be recorded, the session repeats the clean start before it opens', async () => {
     const { sql } = waypost.kit.db
     await sql`
       create function lorawan.refuse() returns trigger language plpgsql as 'begin raise exception ''refused''; end'`

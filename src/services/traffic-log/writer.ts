@@ -50,8 +50,8 @@ export function createWriter(options: WriterOptions): Writer {
   let commits = 0
 
   /**
-   * Returns microseconds that increase within a millisecond. A time that is more than a day off is replaced by the current time, because it
-   * has no partition.
+   * Returns microseconds that increase within a millisecond. A time that is more than a day off has no partition, and is replaced by the
+   * current time.
    */
   function microsOf(createdAt: Date): number {
     const today = now().getTime()
