@@ -62,7 +62,7 @@ function nextMasterKeyOf({ masterKey, dataDirectory, read }: Config): Buffer {
   }
   if (newMasterKey !== undefined)
     throw new UsageError(
-      'WAYPOST_NEW_MASTER_KEY is for installations with WAYPOST_MASTER_KEY; here a file is generated',
+      'WAYPOST_NEW_MASTER_KEY is for installations with WAYPOST_MASTER_KEY; without that variable, a key file is generated',
     )
   const file = nextMasterKeyFile(dataDirectory)
   if (!existsSync(file)) writeFileSync(file, newKey().toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })

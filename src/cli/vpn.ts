@@ -30,7 +30,7 @@ export async function run(args: string[]): Promise<number> {
     return 0
   } catch (error) {
     if (!(error instanceof CannotServe)) throw error
-    process.stderr.write(`waypost: the VPN server cannot run here\n${error.message}\n`)
+    process.stderr.write(`waypost: the VPN server cannot run on this machine\n${error.message}\n`)
     return 1
   }
 }

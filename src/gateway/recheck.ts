@@ -59,7 +59,7 @@ export function createRecheck(
         transport: connection.client.transport,
         authentication: connection.state.authentication,
       })
-      if (missing) connection.close('not_authorized', 'clients have to authenticate here')
+      if (missing) connection.close('not_authorized', 'clients must authenticate')
     }
   }
 

@@ -32,7 +32,7 @@ export const topicProblems: Record<TopicProblem, string> = {
   too_long: 'The topic is too long',
   too_deep: 'The topic has too many levels',
   request_id_too_large: 'The request id is too large',
-  control_character: 'The topic holds a control character',
+  control_character: 'The topic contains a control character',
 }
 
 export const topicLengthMax = 2048

@@ -159,8 +159,7 @@ test('the platform connects as a role that owns its database but has no access t
 })
 
 /**
- * Creates a data directory as an older version of Waypost wrote it, which connected as superuser. The database has one object of each
- * kind.
+ * Creates the data directory of an older version of Waypost. That version connected as superuser. The database has one object of each kind.
  */
 async function anOlderDirectory(where: string) {
   const server = await start(where)

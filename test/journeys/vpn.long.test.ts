@@ -55,7 +55,7 @@ async function checkRefusalWithoutCapability() {
     ...['setpriv', '--bounding-set', '-net_admin'],
   ])
   assert.equal(await ended, 1)
-  assert.match(output(), /cannot run here[\s\S]*CAP_NET_ADMIN/)
+  assert.match(output(), /cannot run on this machine[\s\S]*CAP_NET_ADMIN/)
   const ask = await platform.asService(platform.bootstrap.default)
   const { server: state } = (await ask(`GET ${root}`)).body
   assert.equal(state.running, false)

@@ -13,7 +13,7 @@ const countedTokensMax = 64
 const topicNameInvalid = 0x90
 export const tooManyGuesses = 'too_many_guesses'
 /** The reason string that MQTT 5 clients get. */
-export const authenticationRequired = 'clients have to authenticate here'
+export const authenticationRequired = 'clients must authenticate'
 
 type Reason = Omit<Failure, 'error'>
 

@@ -193,7 +193,7 @@ function topicOf(url: string): string {
   try {
     return decodeURIComponent(topic)
   } catch {
-    throw TopicMalformed({ problem: 'The path holds a % that is not followed by two hexadecimal digits' })
+    throw TopicMalformed({ problem: 'The path contains a % that is not followed by two hexadecimal digits' })
   }
 }
 

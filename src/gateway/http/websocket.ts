@@ -36,7 +36,7 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
     const path = request.url?.split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
-    if (!paths.has(path)) return answer(socket, '404 Not Found', 'There is nothing here; MQTT is at /mqtt and /ws')
+    if (!paths.has(path)) return answer(socket, '404 Not Found', 'The path is unknown; MQTT is at /mqtt and /ws')
     const sessions = deps.sessions()
     if (!sessions) return answer(socket, '503 Service Unavailable', 'The platform is starting or stopping')
     const address = clientAddress(request, deps.trustProxy)

@@ -143,7 +143,7 @@ export function readProperties(packet: number, limits: Limits): Properties | und
  */
 const misplacedError = (packet: number, { name }: Property) =>
   (packet === Packet.subscribe || packet === Packet.unsubscribe ? malformed : protocolError)(
-    `property ${name} does not belong here`,
+    `property ${name} is not allowed in this packet`,
   )
 
 function readValue({ name, kind }: Property): unknown {

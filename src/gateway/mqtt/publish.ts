@@ -1,4 +1,4 @@
-/** Handles PUBLISH: parses it, passes it to the host, and acknowledges in the order of arrival. */
+/** Handles PUBLISH: parses the packet, passes the message to the host, and acknowledges messages in the order of arrival. */
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { end } from './ending.ts'
@@ -22,15 +22,15 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
   for (let index = start; index < stop; index++) {
     const unit = buffer[index]!
     if (unit === slash) levels++
-    else if (unit < 0x20 || unit === 0x7f) throw malformed('the topic holds a control character')
-    else if (unit === plus || unit === hash) throw malformed('the topic holds a wildcard')
+    else if (unit < 0x20 || unit === 0x7f) throw malformed('the topic contains a control character')
+    else if (unit === plus || unit === hash) throw malformed('the topic contains a wildcard')
     else if (unit >= 0x80) ascii = false
   }
   if (levels > limits.topicLevelsMax) throw new MqttError(Code.topicInvalid, 'the topic is too deep')
   if (ascii) return buffer.toString('latin1', start, stop)
   if (!isUtf8(buffer.subarray(start, stop))) throw malformed('the topic is not UTF-8')
   const topic = buffer.toString('utf8', start, stop)
-  if (/[\u0080-\u009f]/.test(topic)) throw malformed('the topic holds a control character')
+  if (/[\u0080-\u009f]/.test(topic)) throw malformed('the topic contains a control character')
   return topic
 }
 
@@ -71,7 +71,7 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
         if (topicAlias !== undefined) topic = resolveAlias(peer, topicAlias as number, topic)
         properties = others as MessageProperties
         if (properties.responseTopic !== undefined && /[+#]|^$/.test(properties.responseTopic))
-          throw protocolError('the response topic holds a wildcard')
+          throw protocolError('the response topic contains a wildcard')
       }
     }
   }
@@ -222,7 +222,7 @@ export function settleAcknowledgement(peer: Peer, entry: Acknowledgement) {
     peer.pendingBytes <= pendingBytesMax / 2
   ) {
     peer.paused &= ~Pause.pending
-    // Reading resumes in the next turn of the event loop, so that one connection does not occupy it.
+    // Reading resumes in the next turn of the event loop, so that one connection does not occupy the event loop.
     setImmediate(peer.layer.proceed, peer)
   }
 }

@@ -93,12 +93,12 @@ export function decode(source: Buffer, start: number, stop: number): string {
   let ascii = true
   for (let index = start; index < stop; index++) {
     const unit = source[index]!
-    if (unit < 0x20 || unit === 0x7f) throw malformed('a text holds a control character')
+    if (unit < 0x20 || unit === 0x7f) throw malformed('a text contains a control character')
     if (unit >= 0x80) ascii = false
   }
   if (ascii) return source.toString('latin1', start, stop)
   if (!isUtf8(source.subarray(start, stop))) throw malformed('a text is not UTF-8')
   const decoded = source.toString('utf8', start, stop)
-  if (/[\u0080-\u009f]/.test(decoded)) throw malformed('a text holds a control character')
+  if (/[\u0080-\u009f]/.test(decoded)) throw malformed('a text contains a control character')
   return decoded
 }

@@ -82,7 +82,7 @@ export function createAccountPages(deps: AccountDeps) {
         const { html, headers } = errorPage({ name, title, text })
         return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(html)
       }
-      if (!step) return refuse(404, 'Nothing here', 'There is nothing at this path.')
+      if (!step) return refuse(404, 'Page not found', 'There is nothing at this path.')
       // Forms of other web pages are refused. The cookie alone does not prevent them, because sign-in and reset have no cookie yet.
       const site = request.headers['sec-fetch-site']
       if (method === 'POST' && site !== undefined && site !== 'same-origin' && site !== 'none')
@@ -207,7 +207,7 @@ async function startFlow(visit: Visit, stage: 'enrol' | 'codes') {
   const { realm, deps, reply } = visit
   const user = await userOf(visit)
   if (!user) return showSignIn(visit, 401, { error: 'Please sign in first.' })
-  if (realm.secondFactor === 'off') return showAccount(visit, user, 400, { error: 'There are no second factors here.' })
+  if (realm.secondFactor === 'off') return showAccount(visit, user, 400, { error: 'Second factors are turned off.' })
   if (stage === 'codes' && (await deps.core.secondFactors.find(realm.tenantId, user.id)).length === 0)
     return showAccount(visit, user, 400, { error: 'Please add a second factor first.' })
   await saveState(visit, { isComplete: true, flow: { stage, amr: ['pwd'] } })
@@ -255,7 +255,7 @@ async function signOut(visit: Visit) {
 }
 
 const noMail = (visit: Visit) => {
-  const text = 'Passwords cannot be reset by e-mail here. Please ask your administrator.'
+  const text = 'Passwords cannot be reset by e-mail. Please ask your administrator.'
   return send(visit, 404, errorPage({ name: visit.name, title: 'Not available', text }))
 }
 

@@ -131,7 +131,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       return sendPage(
         reply.header(errorCodeHeader, code ?? catalogueCodeOf(error, status)),
         status,
-        errorPage({ name: 'Waypost', title: 'No sign-in here', text }),
+        errorPage({ name: 'Waypost', title: 'Sign-in not possible', text }),
       )
     return sendError(reply, status, error, text, code)
   }

@@ -299,8 +299,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   merge: {
     name: `${noun}.patch`,
     summary: `Change a configuration of ${owner} by a merge patch`,
-    description:
-      'Changes the configuration of the one service instance in `serviceInstanceName`, which is required here.',
+    description: 'Changes the configuration of one service instance. `serviceInstanceName` is required.',
     params,
     query: byInstance,
     body: patch,

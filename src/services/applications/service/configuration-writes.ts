@@ -75,7 +75,10 @@ export async function merge(
     requireInstance(kit.instances, instance, 'serviceInstanceName')
     const { applicationName, versionName } = target
     if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
-      throw invalidField('versions', 'cannot be set here; change the configuration of each version at its own path')
+      throw invalidField(
+        'versions',
+        'cannot be set by this operation; change the configuration of each version at the path of the version',
+      )
     const [stored] = await store.findConfigurations(sql, { tenantId, ...target, instances: [instance] })
     const config = mergePatch(stored?.config ?? {}, patch)
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
@@ -105,7 +108,7 @@ export async function load({ kit, applications }: Deps, envelope: unknown) {
     await runSlowCheck(kit.instances, { tenantId, ...entry }, entry.config)
   }
   await kit.db.tx(async (sql) => {
-    // First the applications are locked in order, then the table. Other writers use the same order, which prevents deadlocks.
+    // First the applications are locked in the order of their names, then the table. All writers use this order, which prevents deadlocks.
     const tenantOfApplication = new Map<string, string>()
     for (const { applicationName, path } of entries.toSorted(byApplication)) {
       if (tenantOfApplication.has(applicationName)) continue

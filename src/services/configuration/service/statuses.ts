@@ -1,4 +1,4 @@
-/** Statuses of configurations: which endpoints have received and which have applied them. */
+/** Statuses of configurations: whether an endpoint has received and applied its configuration. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Window } from '../../../kernel/paging.ts'
@@ -14,7 +14,7 @@ export interface StatusRecord extends store.StatusRow {
 }
 
 export interface StatusOperations {
-  /** Returns the number of all records, and the records of a page. Their texts are read while the response is sent. */
+  /** Returns the number of all records, and the records of a page. The texts of configurations are read while the response is sent. */
   list(
     ctx: Ctx,
     search: StatusSearch,
