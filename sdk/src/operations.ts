@@ -31,7 +31,7 @@ export interface AccountIntegration {
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** SUSPENDED: no gateway can be created with it. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -121,7 +121,7 @@ export interface Alert {
   lastActiveAt: string
   /** When the alert was resolved, in UTC. Omitted if it is open. */
   resolvedAt?: string
-  /** Id of the alert setting that activated it. Omitted if a rule did it. */
+  /** Id of the alert setting that activated the alert. Omitted if a rule activated the alert. */
   alertSettingId?: string
   /** Metadata from the action of the last activation. */
   metadata: Record<string, unknown>
@@ -145,15 +145,15 @@ export interface AlertActivationAction {
   name: string
   /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
-  /** The reason, for people. Give this or `message`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
-  /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Give this or `severityLevel`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Not together with `severityLevel`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   severityLevelExpression?: string
   /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
   /** Type of the alert. Give either this or `alertTypeExpression`. */
   alertType?: string
-  /** The reason, for people. Give this or `messageExpression`, or none. */
+  /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
@@ -166,9 +166,9 @@ export interface AlertActivationAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -180,15 +180,15 @@ export interface AlertActivationActionFields {
   description?: string
   /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
-  /** The reason, for people. Give this or `message`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
-  /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Give this or `severityLevel`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Not together with `severityLevel`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   severityLevelExpression?: string
   /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
   /** Type of the alert. Give either this or `alertTypeExpression`. */
   alertType?: string
-  /** The reason, for people. Give this or `messageExpression`, or none. */
+  /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
@@ -231,9 +231,9 @@ export interface AlertLifecycleEvent {
   id: string
   /** ACTIVATED: the alert was opened. UPDATED: severity, message or acknowledgement changed. */
   eventType: 'ACTIVATED' | 'UPDATED' | 'ACKNOWLEDGED' | 'RESOLVED'
-  /** When it happened, in UTC. */
+  /** When the change happened, in UTC. */
   createdAt: string
-  /** Id of the caller that made the change. Omitted if a rule did it. */
+  /** Id of the caller that made the change. Omitted if a rule made the change. */
   userId?: string
   /** Severity, acknowledgement, texts and comment after the change. */
   payload: Record<string, unknown>
@@ -271,9 +271,9 @@ export interface AlertLifecycleEventTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -313,7 +313,7 @@ export interface AlertLifecycleEventTriggerPage {
 export interface AlertNotDeleted {
   /** Id of the alert. */
   alertId: string
-  /** Why it was not deleted. */
+  /** Why the alert was not deleted. */
   reason: string
 }
 
@@ -331,11 +331,11 @@ export interface AlertResolution {
   entityId?: string
   /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
   entityType?: string
-  /** Why it is resolved. Default: none. */
+  /** Why the alert is resolved. Default: none. */
   reason?: string
 }
 
-/** Resolves the open alert of this type, if there is one. */
+/** Resolves the open alert of this type. If no alert is open, the action does nothing. */
 export interface AlertResolutionAction {
   /** Id of the action. */
   id: string
@@ -343,11 +343,11 @@ export interface AlertResolutionAction {
   name: string
   /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
-  /** The reason, for people. Give this or `message`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
   /** Type of the alert. Give either this or `alertTypeExpression`. */
   alertType?: string
-  /** The reason, for people. Give this or `messageExpression`, or none. */
+  /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
@@ -358,13 +358,13 @@ export interface AlertResolutionAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
-/** Resolves the open alert of this type, if there is one. These are the fields that a caller sends. */
+/** Resolves the open alert of this type. If no alert is open, the action does nothing. These are the fields that a caller sends. */
 export interface AlertResolutionActionFields {
   /** Name of the action. */
   name: string
@@ -372,11 +372,11 @@ export interface AlertResolutionActionFields {
   description?: string
   /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
-  /** The reason, for people. Give this or `message`, or none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
   /** Type of the alert. Give either this or `alertTypeExpression`. */
   alertType?: string
-  /** The reason, for people. Give this or `messageExpression`, or none. */
+  /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
@@ -471,9 +471,9 @@ export interface AlertSetting {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -553,7 +553,7 @@ export interface ApiKey {
   id: string
   /** Name of the API key for people. */
   name: string
-  /** User or client that the key belongs to. The key never holds more than its owner. */
+  /** User or client that the key belongs to. The key never holds more scopes than its owner. */
   owner: Subject
   /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
@@ -597,7 +597,7 @@ export interface AppIntegration {
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -653,7 +653,7 @@ export interface AppIntegrationWithDevices {
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -679,9 +679,9 @@ export interface Application {
   displayName?: string
   /** Free text. Default: none. */
   description?: string
-  /** When it was created, in UTC. */
+  /** When the application was created, in UTC. */
   createdDate: string
-  /** When its display name or description last changed, in UTC. */
+  /** When the display name or description last changed, in UTC. */
   updatedDate: string
   /** All versions of the application. */
   versions: ApplicationVersion[]
@@ -695,9 +695,9 @@ export interface ApplicationVersion {
   displayName?: string
   /** Free text. Default: none. */
   description?: string
-  /** When it was created, in UTC. */
+  /** When the application was created, in UTC. */
   createdDate: string
-  /** When its display name or description last changed, in UTC. */
+  /** When the display name or description last changed, in UTC. */
   updatedDate: string
 }
 
@@ -705,19 +705,19 @@ export interface ApplicationVersion {
 export interface Asset {
   /** Id of the asset (UUID). */
   id: string
-  /** Id of its asset type. */
+  /** Id of the asset type. */
   assetTypeId: string
   /** The definition: JSON as text. */
   definition: string
   /** How a user interface shows this asset. */
   uiJsonSchema?: string
-  /** Id of the tenant that it belongs to. */
+  /** Id of the tenant to which the asset or asset type belongs. */
   tenantId: string
   /** Ids of pools, if there are any. */
   poolIds?: string[]
-  /** When it was created, in UTC. */
+  /** When the asset or asset type was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the asset or asset type was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -789,13 +789,13 @@ export interface AssetType {
   definitionJsonSchema: string
   /** How a user interface shows assets of this type. */
   uiJsonSchema?: string
-  /** Id of the tenant that it belongs to. */
+  /** Id of the tenant to which the asset or asset type belongs. */
   tenantId: string
   /** Ids of pools, if there are any. */
   poolIds?: string[]
-  /** When it was created, in UTC. */
+  /** When the asset or asset type was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the asset or asset type was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -842,7 +842,7 @@ export interface AuditRecord {
   actorType?: string
   /** Id of the caller. Omitted if the caller is unknown, as for a login with an unknown name. */
   actorId?: string
-  /** User name of the caller at that time. */
+  /** Name of the caller at that time: the user name, or the name of the API key. */
   actorName?: string
   /** Id of the tenant of the caller, where it is not the tenant of the record. */
   actorTenantId?: string
@@ -870,9 +870,9 @@ export interface AuditRecordPage {
 export interface BackupRun {
   /** Which command ran. */
   kind: 'backup' | 'restore'
-  /** When it started. */
+  /** When the command started. */
   startedAt: string
-  /** When it ended. */
+  /** When the command ended. */
   finishedAt: string
   /** Machine on which the command ran. */
   host: string
@@ -892,7 +892,7 @@ export interface BackupRun {
   bytes?: number
   /** SHA-256 of the backup. */
   sha256?: string
-  /** Why it failed. Omitted if it succeeded. */
+  /** Why the command failed. Omitted if the command succeeded. */
   problem?: string
 }
 
@@ -960,7 +960,7 @@ export interface BatchCreated {
 export interface BatchFailed {
   /** Token as it was sent. */
   endpointToken?: string
-  /** Id as it was sent. */
+  /** Id of the endpoint, exactly as in the request. */
   endpointId?: string
   /** Metadata as it was sent. */
   metadata?: Metadata
@@ -994,7 +994,7 @@ export interface BatchStatus {
 
 /** A task that registers endpoints in the background. */
 export interface BatchTask {
-  /** Id of the task; read its status with it. */
+  /** Id of the task, for reading its status. */
   taskId: string
 }
 
@@ -1002,7 +1002,7 @@ export interface BatchTask {
 export interface Blob {
   /** Id of the blob. */
   id: string
-  /** Name that was given with the upload; the id of the blob if none was given. */
+  /** Name that was given with the upload, or the id of a blob without a name. */
   name: string
   /** Address to download the content from. */
   url: string
@@ -1023,7 +1023,7 @@ export interface BulkQueue {
   state: string
   /** Number of tasks. */
   tasks: number
-  /** When the oldest one was created. */
+  /** When the oldest task was created. */
   oldestAt: string
 }
 
@@ -1045,7 +1045,7 @@ export interface ChartWidget {
   height: number
   /** Series to draw. */
   series: DashboardSeries[]
-  /** How they are drawn. Default: line. */
+  /** How the values are drawn. Default: line. */
   style?: 'line' | 'area' | 'bars' | 'steps' | 'points'
   /** Function over intervals, or for one value over the whole time. Default: chosen by the widget. */
   aggregate?: 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
@@ -1111,11 +1111,11 @@ export interface Command {
   status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
   /** HTTP status of the result. Omitted if it was not executed. */
   statusCode?: number
-  /** Text of the result. Omitted if the device sent none. */
+  /** Text of the result. Omitted without a text. */
   reasonPhrase?: string
-  /** Payload of the command. Omitted if it has none. */
+  /** Payload of the command. Omitted without a payload. */
   requestPayload?: unknown
-  /** Payload of the result. Omitted if it has none. */
+  /** Payload of the result. Omitted without a payload. */
   responsePayload?: unknown
   /** When the command was invoked, in UTC. */
   createdAt: string
@@ -1166,9 +1166,9 @@ export interface CommandInvocationAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -1235,11 +1235,11 @@ export interface CommandPage {
 export interface CommandTask {
   /** Id of the batch. */
   taskId: string
-  /** Id of its filter. Omitted if it was made for a list of endpoints. */
+  /** Id of the filter. Omitted for a batch with a list of endpoints. */
   filterId?: string
-  /** Type of its commands. */
+  /** Type of the commands. */
   commandType: string
-  /** Payload of its commands. Omitted if they have none. */
+  /** Payload of the commands. Omitted without a payload. */
   requestPayload?: unknown
   /** When the batch was accepted, in UTC. */
   createdAt: string
@@ -1265,7 +1265,7 @@ export interface CommandTaskEntries {
 export interface CommandTaskEntry {
   /** Id of the endpoint. */
   endpointId: string
-  /** Id of the command. Omitted if it does not exist yet. */
+  /** Id of the command, once it exists. */
   commandId?: number
 }
 
@@ -1348,9 +1348,9 @@ export interface ConfigurationStatus {
   status: 'PENDING' | 'DISPATCHED' | 'APPLIED' | 'FAILED'
   /** The configuration: JSON as text. */
   config?: string
-  /** When it was last sent to the device, in UTC. */
+  /** When the configuration was last sent to the device, in UTC. */
   lastDispatchedDate?: string
-  /** When the device last reported on it, in UTC. */
+  /** When the device last reported on the configuration, in UTC. */
   lastConfirmedDate?: string
   /** Status code of the last report. */
   confirmationStatusCode?: number
@@ -1389,9 +1389,9 @@ export type Configurations = Record<string, unknown>
 export interface ConnectionEvent {
   /** When the endpoint connected or disconnected, in UTC. */
   at: string
-  /** true: it connected. false: it disconnected. */
+  /** true: the endpoint connected. false: the endpoint disconnected. */
   connected: boolean
-  /** Why it disconnected, in words. Absent for a connect, or if the reason is not known. */
+  /** Why the endpoint disconnected, in words. Absent for a connect, or if the reason is not known. */
   reason?: string
 }
 
@@ -1407,7 +1407,7 @@ export interface CreatedApiKey {
   id: string
   /** Name of the API key for people. */
   name: string
-  /** User or client that the key belongs to. The key never holds more than its owner. */
+  /** User or client that the key belongs to. The key never holds more scopes than its owner. */
   owner: Subject
   /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
@@ -1477,7 +1477,7 @@ export interface CreatedJob {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
+  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
@@ -1492,7 +1492,7 @@ export interface CreatedJob {
   file?: ExportFile
   /** Ids of the first ten endpoints that the job changes. */
   samples: string[]
-  /** Number of selected endpoints on which the caller lacks the scope. They fail without an attempt. */
+  /** Number of selected endpoints on which the caller lacks the scope. These endpoints fail without an attempt. */
   refused: number
   /** The first ten endpoints that are refused, each with the reason. */
   refusedSamples: RefusedEndpoint[]
@@ -1533,13 +1533,13 @@ export interface CreatedTenantAdministrator {
   id: string
   /** Resource name of the user: `irn:<tenant id>:identity::user/<username>`. */
   irn: string
-  /** E-mail address; empty if there is none. */
+  /** E-mail address; empty if it is not known. */
   email: string
   /** Username, unique in the tenant. */
   username: string
-  /** First name; empty if there is none. */
+  /** First name; empty if it is not known. */
   first_name: string
-  /** Last name; empty if there is none. */
+  /** Last name; empty if it is not known. */
   last_name: string
   /** Generated password, if the request had none. Only this response shows it. */
   password?: string
@@ -1551,13 +1551,13 @@ export interface CreatedTenantUser {
   id: string
   /** Resource name of the user: `irn:<tenant id>:identity::user/<username>`. */
   irn: string
-  /** E-mail address; empty if there is none. */
+  /** E-mail address; empty if it is not known. */
   email: string
   /** Username, unique in the tenant. */
   username: string
-  /** First name; empty if there is none. */
+  /** First name; empty if it is not known. */
   first_name: string
-  /** Last name; empty if there is none. */
+  /** Last name; empty if it is not known. */
   last_name: string
   /** true: the user can log in. */
   enabled: boolean
@@ -1567,7 +1567,7 @@ export interface CreatedTenantUser {
 
 /** The state that credentials get. */
 export interface CredentialState {
-  /** The new state: Active resumes suspended credentials, Suspended pauses them, Revoked ends them for ever. */
+  /** The new state: Active resumes suspended credentials, Suspended pauses the credentials, Revoked ends the credentials for ever. */
   state: 'Active' | 'Suspended' | 'Revoked'
 }
 
@@ -1593,9 +1593,9 @@ export interface CronTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -1629,7 +1629,7 @@ export interface CronTriggerPage {
   content: CronTrigger[]
 }
 
-/** A system configuration, and where it was found. */
+/** A system configuration, and where its value was found. */
 export interface CurrentSystemConfiguration {
   /** Id of the system configuration (UUID). */
   configId: string
@@ -1639,13 +1639,13 @@ export interface CurrentSystemConfiguration {
   displayName?: string
   /** The value: JSON as text. */
   config: string
-  /** When it was created, in UTC. */
+  /** When the system configuration was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the system configuration was last changed, in UTC. */
   updatedAt: string
-  /** The level at which it was found. */
+  /** The level at which the value was found. */
   level: 'TENANT' | 'APPLICATION' | 'APP_VERSION' | 'ENDPOINT'
-  /** The tenant, application, version or endpoint at which it was found. */
+  /** The tenant, application, version or endpoint at which the value was found. */
   entityId: string
 }
 
@@ -1680,11 +1680,11 @@ export interface Dashboard {
   /** Free text. */
   description?: string
   owner: DashboardOwner
-  /** Number of the version, from 1; every change adds one. */
+  /** Number of the version, from 1; every change adds 1. */
   version: number
   /** When the dashboard was created. */
   createdDate: string
-  /** When it was last changed. */
+  /** When the dashboard was last changed. */
   updatedDate: string
   definition: DashboardDefinition
 }
@@ -1695,7 +1695,7 @@ export interface DashboardAuthor {
   type: string
   /** Id of the subject. */
   id: string
-  /** Username at that time, if it was a user. */
+  /** Name at that time: the user name, or the name of the API key. Omitted for a client. */
   name?: string
 }
 
@@ -1722,7 +1722,7 @@ export interface DashboardOwner {
   type: string
   /** Id of the subject. */
   id: string
-  /** Username at that time, if it was a user. */
+  /** Name at that time: the user name, or the name of the API key. Omitted for a client. */
   name?: string
 }
 
@@ -1751,11 +1751,11 @@ export interface DashboardSummary {
   /** Free text. */
   description?: string
   owner: DashboardOwner
-  /** Number of the version, from 1; every change adds one. */
+  /** Number of the version, from 1; every change adds 1. */
   version: number
   /** When the dashboard was created. */
   createdDate: string
-  /** When it was last changed. */
+  /** When the dashboard was last changed. */
   updatedDate: string
 }
 
@@ -1778,7 +1778,7 @@ export interface DashboardTemplate {
   /** Free text. */
   description?: string
   definition: DashboardDefinition
-  /** When it was last changed. */
+  /** When the template was last changed. */
   updatedDate: string
 }
 
@@ -1792,7 +1792,7 @@ export interface DashboardThreshold {
 
 /** A value that people choose above the dashboard. */
 export interface DashboardVariable {
-  /** Name by which widgets use it, as `$name`: letters and digits. */
+  /** Name by which widgets use the variable, as `$name`: letters and digits. */
   name: string
   /** Kind of thing that the value of the variable names. time: a range such as `P1D`, the last day. */
   kind: 'application' | 'filter' | 'endpoint' | 'time'
@@ -1831,7 +1831,7 @@ export interface DashboardVersionSummary {
 
 /** The versions of a dashboard. */
 export interface DashboardVersions {
-  /** The versions, the current one too. */
+  /** The versions, with the current version. */
   content: DashboardVersionSummary[]
 }
 
@@ -1841,7 +1841,7 @@ export interface DataSampleAction {
   id: string
   /** Name of the action. */
   name: string
-  /** A data sample, or an array of them. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** A data sample, or an array of data samples. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   dataSampleExpression: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
@@ -1852,9 +1852,9 @@ export interface DataSampleAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -1864,7 +1864,7 @@ export interface DataSampleActionFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** A data sample, or an array of them. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** A data sample, or an array of data samples. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   dataSampleExpression: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
@@ -1950,23 +1950,23 @@ export interface DatabaseTable {
   name: string
   /** Size with indexes and all partitions. */
   bytes: number
-  /** Number of rows, as PostgreSQL estimates it. */
+  /** Number of rows, estimated by PostgreSQL. */
   rows: number
 }
 
-/** An event that the platform itself could not run for a rule, after five attempts. */
+/** An event for which the platform itself could not run a rule, after five attempts. */
 export interface DeadLetter {
   /** Id of the dead letter. */
   id: string
   /** Rule that was to run. */
   ruleId: string
-  /** Trigger that started it. */
+  /** Trigger that was to start the rule. */
   triggerId: string
   /** Endpoint of the event. */
   endpointId?: string
   /** Id of the event. */
   eventId: string
-  /** Why the platform could not run it. */
+  /** Why the platform could not run the rule. */
   reason: string
   /** When the last attempt ended, in UTC. */
   createdAt: string
@@ -2012,7 +2012,7 @@ export interface DefaultResourceScopeMapping {
   id: number
   /** Name of the resource. */
   resource: string
-  /** Name of the scope that can be held on it. */
+  /** Name of the scope that can be held on the resource. */
   scope: string
 }
 
@@ -2126,7 +2126,7 @@ export interface DeviceIntegration {
   appVersionName: string
   /** Id of the device in the network: lower-case letters, digits and dashes. It cannot be changed. */
   netDeviceId: string
-  /** Id of the endpoint that represents it. */
+  /** Id of the endpoint that represents the device or gateway. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -2136,7 +2136,7 @@ export interface DeviceIntegration {
   endpointMetadata?: Record<string, unknown>
   /** Relations of the endpoint that is registered together with the device or gateway. Default: none. */
   endpointRelations?: (RelationFrom | RelationTo)[]
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes it. */
   formatter?: string
@@ -2146,7 +2146,7 @@ export interface DeviceIntegration {
   downlinkConfirmed: boolean
   /** SUSPENDED: its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
-  /** When the network received its last uplink. */
+  /** When the network received the last uplink of the device. */
   lastUplinkAt?: string
   /** Why the last uplink was dropped or the last downlink failed. */
   lastError?: string
@@ -2185,7 +2185,7 @@ export interface DeviceOfIntegration {
   appVersionName: string
   /** Id of the device in the network. */
   netDeviceId: string
-  /** Id of the endpoint that represents it. */
+  /** Id of the endpoint that represents the device or gateway. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -2213,9 +2213,9 @@ export interface DirectoryEndpoint {
   endpointId: string
   /** When the endpoint was registered, in UTC. */
   createdDate: string
-  /** Name of its application. */
+  /** Name of the application. */
   appName: string
-  /** Its application version. */
+  /** Version of the application. */
   appVersion: EndpointVersion
   /** `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. */
   connection: 'never' | 'disconnected' | 'connected'
@@ -2276,7 +2276,7 @@ export interface Effect {
 export interface EffectiveScope {
   /** Name of the scope. */
   scope: string
-  /** platform: on all tenants. tenant: on everything of the own tenant. resources: on single resources only; `permissions` of `GET /me` names them. */
+  /** platform: on all tenants. tenant: on everything of the own tenant. resources: on single resources only; `permissions` of `GET /me` names these resources. */
   on: 'platform' | 'tenant' | 'resources'
 }
 
@@ -2286,15 +2286,15 @@ export interface Endpoint {
   endpointId: string
   /** When the endpoint was registered, in UTC. */
   createdDate: string
-  /** Name of its application. */
+  /** Name of the application. */
   appName: string
-  /** Its application version. */
+  /** Version of the application. */
   appVersion: EndpointVersion
   /** Metadata by key. Present only if `include` or `metadataKeys` asks for it. */
   metadata?: Record<string, unknown>
   /** When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed. */
   metadataUpdatedDate?: string
-  /** Ids of the active filters that the endpoint matches. Empty unless `include` asks for them. */
+  /** Ids of the active filters that the endpoint matches. Empty unless `include` requests these ids. */
   filters: string[]
   /** Ids of the pools that the endpoint is attached to: the `resourceGroupIds` of its registration. */
   poolIds?: string[]
@@ -2320,9 +2320,9 @@ export interface EndpointCommandDispatchedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -2374,9 +2374,9 @@ export interface EndpointCommandResultReceivedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -2450,9 +2450,9 @@ export interface EndpointDataSamplesReceivedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -2550,9 +2550,9 @@ export interface EndpointMetadataUpdatedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -2656,7 +2656,7 @@ export interface EndpointSelection {
   connection?: string | string[]
   /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   activeAfter?: string
-  /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  /** Only endpoints that were last active before this time, or that were registered before it and never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   activeBefore?: string
   /** Metadata keys, or paths such as `battery.level`, with the value that each must have. Default: none. */
   metadataFilter?: Record<string, unknown>
@@ -2684,9 +2684,9 @@ export interface EndpointTimeSeriesUpdatedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -2726,7 +2726,7 @@ export interface EndpointToken {
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Omitted if it never changed. */
+  /** When the status last changed, in UTC. Omitted if the status never changed. */
   updatedDate?: string
 }
 
@@ -2793,7 +2793,7 @@ export interface ErrorOfIngest {
   message: string
   /** The same error for clients of the search engine. */
   error: {
-    /** The causes; always one. */
+    /** The causes; always one cause. */
     root_cause: {
       /** Kind of the error, in the words of the search engine. */
       type: string
@@ -2840,13 +2840,13 @@ export interface Evaluation {
 
 /** Events for one handler. */
 export interface EventQueue {
-  /** The handler that waits for them. */
+  /** The handler that the events wait for. */
   subscription: string
   /** Events that are not delivered yet. */
   waiting: number
-  /** Sequences of events whose oldest one has failed and is tried again. */
+  /** Sequences of events whose oldest event has failed and is tried again. */
   failing: number
-  /** When the oldest one was published. */
+  /** When the oldest event was published. */
   oldestAt: string
 }
 
@@ -2862,7 +2862,7 @@ export interface Everything {
 
 /** The result of an execution. */
 export interface Execution {
-  /** What the rule returned: texts as they are, others as JSON; empty if it failed. */
+  /** What the rule returned: a text unchanged, any other value as JSON; empty if the rule failed. */
   returnedValue: string
   /** Traces of the rules and actions that have ended, in order. */
   traces: Trace[]
@@ -2882,7 +2882,7 @@ export interface ExportFile {
 export interface FailedDeletion {
   /** Id of the endpoint. */
   endpointId: string
-  /** Why it was not unregistered. */
+  /** Why the endpoint was not unregistered. */
   reason: string
 }
 
@@ -2890,7 +2890,7 @@ export interface FailedDeletion {
 export interface FailedDevice {
   /** Id of the device in the network. */
   netDeviceId: string
-  /** Why it failed. */
+  /** Why the registration of the device failed. */
   reason?: string
 }
 
@@ -2898,13 +2898,13 @@ export interface FailedDevice {
 export interface FailedGateway {
   /** Id of the gateway in the network. */
   netGatewayId: string
-  /** Why it failed. */
+  /** Why the registration of the gateway failed. */
   reason?: string
 }
 
 /** A relation that was not made. */
 export interface FailedRelation {
-  /** Kind of the relation; the only one is `contains`. */
+  /** Kind of the relation; the only kind is `contains`. */
   type: 'contains'
   /** Id of the endpoint that contains the other. */
   from: string
@@ -2918,7 +2918,7 @@ export interface FailedRelation {
 export interface File {
   /** Name of the file, unique for the endpoint. */
   name: string
-  /** Id of the endpoint that uploaded it. */
+  /** Id of the endpoint that uploaded the blob. */
   endpointId: string
   /** Address to download the content from. */
   url?: string
@@ -2946,7 +2946,7 @@ export interface GatewayIntegration {
   appVersionName: string
   /** Id of the gateway in the network: lower-case letters, digits and dashes. It cannot be changed. */
   netGatewayId: string
-  /** Id of the endpoint that represents it. */
+  /** Id of the endpoint that represents the device or gateway. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -2957,7 +2957,7 @@ export interface GatewayIntegration {
   /** Relations of the endpoint that is registered together with the device or gateway. Default: none. */
   endpointRelations?: (RelationFrom | RelationTo)[]
   netGatewayInfo?: NetGatewayInfo
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** Status of the gateway integration. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -3124,7 +3124,7 @@ export interface IngestSimulationResult {
 export interface IngestTemplate {
   /** Fields that documents have, as `properties` with their types. */
   mappings?: Record<string, unknown>
-  /** `index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that they are kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`. */
+  /** `index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that documents are kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`. */
   settings?: Record<string, unknown>
   /** Order of the template; kept and returned. Default: 0. */
   order?: number
@@ -3206,7 +3206,7 @@ export interface Job {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
+  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
@@ -3220,13 +3220,13 @@ export interface Job {
 
 /** The progress of a job. The numbers add up at any time. */
 export interface JobCounts {
-  /** Number of all items: succeeded + failed + pending. Omitted if it is not known yet. */
+  /** Number of all items: succeeded + failed + pending. Omitted while the number is not known. */
   total?: number
   /** Number of items that are done. */
   succeeded: number
   /** Number of items that were rejected or could not be processed; each item has a reason. */
   failed: number
-  /** Number of items that are not done. Omitted if it is not known yet. */
+  /** Number of items that are not done. Omitted while the number is not known. */
   pending?: number
 }
 
@@ -3244,7 +3244,7 @@ export interface JobDetails {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
+  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
@@ -3265,11 +3265,11 @@ export interface JobItem {
   position: number
   /** succeeded: done. failed: not done, see `reason`. pending: not done yet, or never after a cancellation. */
   state: 'succeeded' | 'failed' | 'pending'
-  /** Id of the endpoint. Omitted if it has none yet. */
+  /** Id of the endpoint. Omitted if the endpoint does not exist yet. */
   endpointId?: string
   /** Why the item failed. Omitted if it has not failed. */
   reason?: string
-  /** Id of the command that was made for the endpoint. Omitted if none was created. */
+  /** Id of the command for the endpoint. Omitted if no command was created. */
   commandId?: number
 }
 
@@ -3287,7 +3287,7 @@ export interface JobOwner {
   type: string
   /** Id of the caller. */
   id: string
-  /** User name of the caller at that time. Omitted if the caller has no user name. */
+  /** Name of the caller at that time: the user name, or the name of the API key. Omitted for a client. */
   name?: string
 }
 
@@ -3311,7 +3311,7 @@ export interface JobQueue {
   active: number
   /** Jobs that failed after all retries, within the last week. */
   failed: number
-  /** When they were counted. Omitted if they have not been counted yet. */
+  /** When the jobs were counted. Omitted if the jobs have not been counted yet. */
   countedAt?: string
 }
 
@@ -3370,7 +3370,7 @@ export interface LinkOutcome {
 export interface ListedBlob {
   /** Id of the blob. */
   id: string
-  /** Name that was given with the upload; the id of the blob if none was given. */
+  /** Name that was given with the upload, or the id of a blob without a name. */
   name: string
   /** Address to download the content from. */
   url: string
@@ -3378,7 +3378,7 @@ export interface ListedBlob {
   size: number
   /** When the upload was complete, in UTC. */
   createdDate: string
-  /** Id of the endpoint that uploaded it. */
+  /** Id of the endpoint that uploaded the blob. */
   endpointId: string
 }
 
@@ -3400,7 +3400,7 @@ export interface ListedEndpointToken {
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Omitted if it never changed. */
+  /** When the status last changed, in UTC. Omitted if the status never changed. */
   updatedDate?: string
 }
 
@@ -3420,15 +3420,15 @@ export interface ListedReplay {
   from: string
   /** End of the period, in UTC. */
   to: string
-  /** When it was started, in UTC. */
+  /** When the replay was started, in UTC. */
   createdAt: string
   /** RUNNING, COMPLETED, FAILED or CANCELED. */
   status: string
-  /** Why it failed. */
+  /** Why the replay failed. */
   reason?: string
   /** Part of the period that is done, from 0 to 1. */
   progress: number
-  /** Number of messages that the rule ran for. */
+  /** Number of messages for which the rule ran. */
   eventsCount: number
   /** Number of messages without a complete payload. */
   skippedCount: number
@@ -3507,9 +3507,9 @@ export interface MetadataUpdateAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -3556,9 +3556,9 @@ export interface Naming {
 export interface NetDevice {
   /** Id of the device in the network. */
   netDeviceId: string
-  /** Its name in the network. */
+  /** Name of the device in the network. */
   name?: string
-  /** Its DevEUI, 16 hexadecimal digits. */
+  /** DevEUI of the device, 16 hexadecimal digits. */
   devEui?: string
 }
 
@@ -3612,7 +3612,7 @@ export interface NewAccountIntegration {
   description?: string
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId: string
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3620,7 +3620,7 @@ export interface NewAccountIntegration {
 export interface NewApiKey {
   /** Name of the API key for people: 1 to 255 characters. */
   name: string
-  /** Scopes that the key is limited to. Default: all that the caller holds. */
+  /** Scopes that the key is limited to. Default: all scopes that the caller holds. */
   scopes?: string[]
   /** When the key expires: ISO 8601, in the future. Default: never. */
   expiresAt?: string
@@ -3650,7 +3650,7 @@ export interface NewAppIntegration {
   description?: string
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId: string
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3692,7 +3692,7 @@ export interface NewBatch {
 
 /** A command for many endpoints. */
 export interface NewCommandBatch {
-  /** Payload of the commands. Omitted if they have none. */
+  /** Payload of the commands. Omitted without a payload. */
   payload?: unknown
   /** Type of the payload; with text/plain it must be text. If absent: application/json. */
   payloadContentType?: 'application/json' | 'text/plain'
@@ -3726,7 +3726,7 @@ export interface NewConfigurationJob {
   config: unknown
 }
 
-/** Default resource to create, or to replace one with. */
+/** Default resource to create, or to put in the place of an existing entry. */
 export interface NewDefaultResource {
   /** Name of the resource, unique. */
   resource_name: string
@@ -3738,21 +3738,21 @@ export interface NewDefaultResource {
   scopes: string[]
 }
 
-/** Default resource scope mapping to create, or to replace one with. */
+/** Default resource scope mapping to create, or to put in the place of an existing entry. */
 export interface NewDefaultResourceScopeMapping {
   /** Name of the resource. */
   resource: string
-  /** Name of the scope that can be held on it. */
+  /** Name of the scope that can be held on the resource. */
   scope: string
 }
 
-/** Default resource version to create, or to replace one with. */
+/** Default resource version to create, or to put in the place of an existing entry. */
 export interface NewDefaultResourceVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Default resource version mapping to create, or to replace one with. */
+/** Default resource version mapping to create, or to put in the place of an existing entry. */
 export interface NewDefaultResourceVersionMapping {
   /** Id of the version. */
   version: number
@@ -3794,7 +3794,7 @@ export interface NewDeviceIntegrations {
   appVersionName: string
   /** The devices, 1 to 1,000. */
   devices: NewDeviceIntegration[]
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3810,7 +3810,7 @@ export interface NewEndpoint {
   endpointId?: string
   /** Relations of the new endpoint to existing endpoints. Default: none. */
   relations?: NewRelation[]
-  /** Ids of pools; the endpoint shows them as `poolIds`. Default: none. */
+  /** Ids of pools; the endpoint shows these ids as `poolIds`. Default: none. */
   resourceGroupIds?: string[]
 }
 
@@ -3867,11 +3867,11 @@ export interface NewGatewayIntegration {
 export interface NewGatewayIntegrations {
   /** Application version of the endpoints that are registered together with devices or gateways. */
   appVersionName: string
-  /** True registers the gateways in the network; then each needs `netGatewayInfo`. Default: false. */
+  /** True registers the gateways in the network; then each gateway needs `netGatewayInfo`. Default: false. */
   registerGatewaysOnNet?: boolean
   /** The gateways, 1 to 1,000. */
   gateways: NewGatewayIntegration[]
-  /** Ids of pools, kept and passed to the endpoints of its devices or gateways. Default: none. */
+  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3885,7 +3885,7 @@ export interface NewGrant {
   scopes: string[]
 }
 
-/** Identity provider to create, or to replace one with. */
+/** Identity provider to create, or to put in the place of an existing entry. */
 export interface NewIdentityProvider {
   /** Name of the identity provider, unique. */
   name: string
@@ -3893,7 +3893,7 @@ export interface NewIdentityProvider {
   description?: string
 }
 
-/** Identity provider server to create, or to replace one with. */
+/** Identity provider server to create, or to put in the place of an existing entry. */
 export interface NewIdentityProviderServer {
   /** Address of the server, unique. */
   url: string
@@ -3949,7 +3949,7 @@ export interface NewNetGatewayInfo {
   scheduleAnytimeDelay?: number
 }
 
-/** Package type to create, or to replace one with. */
+/** Package type to create, or to put in the place of an existing entry. */
 export interface NewPackageType {
   /** Name of the package type, unique. */
   name: string
@@ -3976,7 +3976,7 @@ export interface NewPassword {
 /** Points by id of the endpoint, then by name of the series: `{<endpoint id>: {<series>: [{timestamp, values}]}}`. */
 export type NewPoints = Record<string, unknown>
 
-/** Policy to create, or to replace one with. */
+/** Policy to create, or to put in the place of an existing entry. */
 export interface NewPolicy {
   /** Name of the policy, unique. */
   name: string
@@ -3988,7 +3988,7 @@ export interface NewPolicy {
   description?: string
 }
 
-/** Realm backend client template to create, or to replace one with. */
+/** Realm backend client template to create, or to put in the place of an existing entry. */
 export interface NewRealmBackendClientTemplate {
   /** Representation of a confidential client, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -3996,7 +3996,7 @@ export interface NewRealmBackendClientTemplate {
   description: string
 }
 
-/** Realm frontend client template to create, or to replace one with. */
+/** Realm frontend client template to create, or to put in the place of an existing entry. */
 export interface NewRealmFrontendClientTemplate {
   /** Representation of a public client, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -4004,7 +4004,7 @@ export interface NewRealmFrontendClientTemplate {
   description: string
 }
 
-/** Realm template to create, or to replace one with. */
+/** Realm template to create, or to put in the place of an existing entry. */
 export interface NewRealmTemplate {
   /** Representation of a realm, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -4014,7 +4014,7 @@ export interface NewRealmTemplate {
 
 /** A relation of the endpoint to register; exactly one of `from` and `to`. */
 export interface NewRelation {
-  /** Kind of the relation; the only one is `contains`. */
+  /** Kind of the relation; the only kind is `contains`. */
   type: 'contains'
   /** Id of the endpoint that contains the new endpoint. */
   from?: string
@@ -4032,7 +4032,7 @@ export interface NewRole {
   scopes: string[]
 }
 
-/** Role-scope mapping to create, or to replace one with. */
+/** Role-scope mapping to create, or to put in the place of an existing entry. */
 export interface NewRoleScopeMapping {
   /** Name of the role. */
   role: string
@@ -4040,7 +4040,7 @@ export interface NewRoleScopeMapping {
   scope: string
 }
 
-/** Role to create, or to replace one with. */
+/** Role to create, or to put in the place of an existing entry. */
 export interface NewRoleTemplate {
   /** Name of the role, unique. */
   name: string
@@ -4048,13 +4048,13 @@ export interface NewRoleTemplate {
   description?: string
 }
 
-/** Role version to create, or to replace one with. */
+/** Role version to create, or to put in the place of an existing entry. */
 export interface NewRoleVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Role-version mapping to create, or to replace one with. */
+/** Role-version mapping to create, or to put in the place of an existing entry. */
 export interface NewRoleVersionMapping {
   /** Id of the version. */
   version: number
@@ -4062,19 +4062,19 @@ export interface NewRoleVersionMapping {
   role: string
 }
 
-/** Scope to create, or to replace one with. */
+/** Scope to create, or to put in the place of an existing entry. */
 export interface NewScopeTemplate {
   /** Name of the scope, such as `endpoint:read`; unique. */
   name: string
 }
 
-/** Scope version to create, or to replace one with. */
+/** Scope version to create, or to put in the place of an existing entry. */
 export interface NewScopeVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Scope-version mapping to create, or to replace one with. */
+/** Scope-version mapping to create, or to put in the place of an existing entry. */
 export interface NewScopeVersionMapping {
   /** Id of the version. */
   version: number
@@ -4170,7 +4170,7 @@ export interface NewTenant {
   admin: NewTenantUser
 }
 
-/** Tenant-policy mapping to create, or to replace one with. */
+/** Tenant-policy mapping to create, or to put in the place of an existing entry. */
 export interface NewTenantPolicyMapping {
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
@@ -4178,7 +4178,7 @@ export interface NewTenantPolicyMapping {
   policy_id: number
 }
 
-/** Tenant subscription to create, or to replace one with. */
+/** Tenant subscription to create, or to put in the place of an existing entry. */
 export interface NewTenantSubscription {
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
@@ -4280,7 +4280,7 @@ export interface NewUser {
   roles?: string[]
 }
 
-/** User template to create, or to replace one with. */
+/** User template to create, or to put in the place of an existing entry. */
 export interface NewUserTemplate {
   /** Username: 1 to 255 characters without line breaks, invisible characters and spaces at either end. */
   username: string
@@ -4328,21 +4328,21 @@ export interface NewX509Credential {
   ttl?: number
 }
 
-/** A process of the platform. `usage` is absent if it did not answer within two seconds. */
+/** A process of the platform. `usage` is absent if the node did not answer within two seconds. */
 export interface Node {
-  /** Id of the node; a new one with each start. */
+  /** Id of the node, which gets a new id at each start. */
   id: string
   /** Version of the program. */
   version: string
-  /** gone: it stopped or has sent no heartbeat for five seconds. */
+  /** gone: the node stopped or has sent no heartbeat for five seconds. */
   state: 'alive' | 'gone'
   /** true: this node answers the request. */
   current: boolean
-  /** When it started. */
+  /** When the node started. */
   startedAt: string
-  /** Age of its last heartbeat. */
+  /** Seconds since the last heartbeat of the node. */
   secondsSinceHeartbeat: number
-  /** Addresses of its listeners, by name. */
+  /** Addresses of the listeners of the node, by name. */
   addresses: Record<string, string>
   usage?: NodeUsage
 }
@@ -4351,11 +4351,11 @@ export interface Node {
 export interface NodeConnections {
   /** Open HTTP connections. */
   http: number
-  /** Their maximum. */
+  /** Maximum number of HTTP connections. */
   httpMax: number
   /** Open MQTT connections. */
   mqtt: number
-  /** Their maximum. */
+  /** Maximum number of MQTT connections. */
   mqttMax: number
 }
 
@@ -4383,11 +4383,11 @@ export interface NodeMemory {
 
 /** Processor time, memory and disk that the process uses. */
 export interface NodeUsage {
-  /** Name of its machine. */
+  /** Name of the machine on which the node runs. */
   host: string
-  /** Id of its process. */
+  /** Id of the process of the node. */
   pid: number
-  /** Its runtime, with the version. */
+  /** Runtime of the node, with the version. */
   runtime: string
   /** Seconds since the process started. */
   uptimeSeconds: number
@@ -4442,9 +4442,9 @@ export interface OwnSecondFactor {
   kind: 'totp' | 'webauthn'
   /** Name that the user sees. */
   name: string
-  /** When the user added it. */
+  /** When the user added the second factor. */
   createdAt: string
-  /** When it was last used. Omitted if it has not been used since it was added. */
+  /** When the second factor was last used. Omitted if it was never used. */
   lastUsedAt?: string
 }
 
@@ -4594,13 +4594,13 @@ export interface Preferences {
 export interface Profile {
   /** Id of the tenant of the caller. */
   tenantId: string
-  /** Name of the tenant for people; its id if it has no name. */
+  /** Name of the tenant for people, or the id of a tenant without a name. */
   tenantName: string
   /** The user, client or API key that calls. */
   subject: Subject
   /** Username, if the caller is a user or belongs to a user. */
   username?: string
-  /** E-mail address of the user, if it has one. */
+  /** E-mail address of the user, if it is known. */
   email?: string
   /** First name of the user, if it is known. */
   firstName?: string
@@ -4737,7 +4737,7 @@ export interface Reason {
 
 /** Connections or messages of devices that the platform refused. */
 export interface Refusal {
-  /** When the first of them was refused, in UTC. */
+  /** When the first of these requests was refused, in UTC. */
   createdAt: string
   /** Number of refusals with the same reason and origin within about one second. */
   count: number
@@ -4773,7 +4773,7 @@ export interface RefusalPage {
 export interface RefusedEndpoint {
   /** Id of the endpoint. */
   endpointId: string
-  /** Why the job does not change it. */
+  /** Why the job does not change the endpoint. */
   reason: string
 }
 
@@ -4853,7 +4853,7 @@ export interface RelatedEntity {
 
 /** A directed relation between two endpoints. */
 export interface Relation {
-  /** Kind of the relation; the only one is `contains`. */
+  /** Kind of the relation; the only kind is `contains`. */
   type: 'contains'
   /** Id of the endpoint that contains the other. */
   from: string
@@ -4886,7 +4886,7 @@ export interface RelationSession {
   to: RelatedEntity
   /** When the relation was created, in UTC. */
   startedAt: string
-  /** When it ended, in UTC. Absent while it exists. */
+  /** When the relation ended, in UTC. Absent while the relation exists. */
   endedAt?: string
 }
 
@@ -4940,15 +4940,15 @@ export interface Replay {
   from: string
   /** End of the period, in UTC. */
   to: string
-  /** When it was started, in UTC. */
+  /** When the replay was started, in UTC. */
   createdAt: string
   /** RUNNING, COMPLETED, FAILED or CANCELED. */
   status: string
-  /** Why it failed. */
+  /** Why the replay failed. */
   reason?: string
   /** Part of the period that is done, from 0 to 1. */
   progress: number
-  /** Number of messages that the rule ran for. */
+  /** Number of messages for which the rule ran. */
   eventsCount: number
   /** Number of messages without a complete payload. */
   skippedCount: number
@@ -5000,11 +5000,11 @@ export interface Retention {
 export interface RetentionPreview {
   /** Number of points that would be deleted. */
   points: number
-  /** Size of the packed ones among them in bytes. */
+  /** Size of the packed points in bytes. */
   bytes: number
   /** Every value of a series that is not kept for ever. */
   series: SeriesRetentionPreview[]
-  /** Parts of the configured retention that are not valid; they delete nothing. */
+  /** Parts of the configured retention that are not valid; these parts delete nothing. */
   problems: ConfigurationProblem[]
 }
 
@@ -5145,9 +5145,9 @@ export interface Rule {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5166,9 +5166,9 @@ export interface RuleExecutionAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5263,9 +5263,9 @@ export interface RunStatistics {
 
 /** A search, filter and order of a list under a name. */
 export interface SavedView {
-  /** Name that the user gave it. */
+  /** Name that the user gave the view. */
   name: string
-  /** Page that it belongs to, such as `endpoints`. */
+  /** Page that the view belongs to, such as `endpoints`. */
   page: string
   /** Query of the address of the page: search, filter, order. */
   query: string
@@ -5369,15 +5369,15 @@ export interface SecondFactor {
   kind: 'totp' | 'webauthn'
   /** Name that the user sees. */
   name: string
-  /** When the user added it. */
+  /** When the user added the second factor. */
   createdAt: string
-  /** When it was last used. Omitted if it has not been used since it was added. */
+  /** When the second factor was last used. Omitted if it was never used. */
   lastUsedAt?: string
 }
 
 /** The second factors of the calling user. Absent for clients, API keys and users of other issuers. */
 export interface SecondFactorState {
-  /** Whether users of the tenant have a second factor: never, if they want, or always. */
+  /** Whether users of the tenant have a second factor: never, if the user wants, or always. */
   rule: 'off' | 'optional' | 'required'
   /** The factors of the user, the oldest first. */
   factors: OwnSecondFactor[]
@@ -5401,9 +5401,9 @@ export interface Secret {
   name: string
   /** Free text. */
   description?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5431,7 +5431,7 @@ export interface SendEmailAction {
   id: string
   /** Name of the action. */
   name: string
-  /** Addresses, separated by commas or semicolons, or an array of them: 1 to 50, plain or `Name <address>`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Addresses, separated by commas or semicolons, or an array of addresses: 1 to 50, plain or `Name <address>`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   recipientsExpression: string
   /** The subject. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   subjectExpression: string
@@ -5448,9 +5448,9 @@ export interface SendEmailAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5460,7 +5460,7 @@ export interface SendEmailActionFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Addresses, separated by commas or semicolons, or an array of them: 1 to 50, plain or `Name <address>`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Addresses, separated by commas or semicolons, or an array of addresses: 1 to 50, plain or `Name <address>`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   recipientsExpression: string
   /** The subject. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   subjectExpression: string
@@ -5518,9 +5518,9 @@ export interface SeriesRetentionPreview {
   before: string
   /** Number of points that would be deleted. A point that was overwritten before it was packed counts each time. */
   points: number
-  /** Number of points among them that arrived late and are not packed yet. */
+  /** Number of these points that arrived late and are not packed yet. */
   unpacked: number
-  /** Size of the packed points among them in bytes. */
+  /** Size of the packed points in bytes. */
   bytes: number
 }
 
@@ -5548,21 +5548,21 @@ export interface ServiceInstance {
 
 /** A login of the calling user. */
 export interface Session {
-  /** Id of the session: the claim `sid` of its tokens. */
+  /** Id of the session: the claim `sid` of the tokens of the session. */
   id: string
-  /** true: the access token of this request belongs to it. */
+  /** true: the access token of this request belongs to this session. */
   current: boolean
   /** Client that the user signed in to. */
   clientId?: string
   /** Address from which the user signed in, if it is known. */
   address?: string
-  /** Program that was used, as it names itself. */
+  /** Name that the used program gave itself (`User-Agent`). */
   userAgent?: string
   /** When the user signed in. */
   startedAt?: string
   /** When the session last got tokens. */
   lastUsedAt?: string
-  /** When it ends at the latest. */
+  /** When the session ends at the latest. */
   expiresAt: string
 }
 
@@ -5580,7 +5580,7 @@ export interface SettingInEffect {
   owner: string
   /** Value in effect; `********` if it is a secret. Omitted if it is not set. */
   value?: string
-  /** Default value. Omitted if there is none. */
+  /** Default value. Omitted if the setting has no default. */
   default?: string
   /** Where the value comes from. */
   origin: 'default' | 'environment' | 'file'
@@ -5606,9 +5606,9 @@ export interface Snippet {
   code: string
   /** Free text. */
   description?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5618,7 +5618,7 @@ export interface SnippetFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Text of the snippet. It is not checked, because it may be a part of a script. */
+  /** Text of the snippet. The text is not checked, because it may be a part of a script. */
   code: string
 }
 
@@ -5669,7 +5669,7 @@ export interface Software {
 export interface SoftwareAttempt {
   /** The version that was offered. */
   version: string
-  /** When it was offered, in UTC. */
+  /** When the version was offered to the endpoint, in UTC. */
   offeredDate: string
   /** When the endpoint reported, in UTC. Omitted if it has not reported yet. */
   reportedDate?: string
@@ -5685,7 +5685,7 @@ export interface SoftwareEndpoint {
   endpointId: string
   /** The version that the endpoint last reported as applied. */
   currentVersion?: string
-  /** The version that the endpoint is offered. Omitted if there is none. */
+  /** The version that is offered to the endpoint. Omitted if no version is offered. */
   targetVersion?: string
   /** Status code of the last report. */
   lastAppliedStatusCode?: number
@@ -5699,7 +5699,7 @@ export interface SoftwareEndpoint {
   failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
-  /** When it was offered, in UTC. */
+  /** When the version was offered to the endpoint, in UTC. */
   offeredDate?: string
 }
 
@@ -5709,7 +5709,7 @@ export interface SoftwareEndpointDetails {
   endpointId: string
   /** The version that the endpoint last reported as applied. */
   currentVersion?: string
-  /** The version that the endpoint is offered. Omitted if there is none. */
+  /** The version that is offered to the endpoint. Omitted if no version is offered. */
   targetVersion?: string
   /** Status code of the last report. */
   lastAppliedStatusCode?: number
@@ -5723,7 +5723,7 @@ export interface SoftwareEndpointDetails {
   failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
-  /** When it was offered, in UTC. */
+  /** When the version was offered to the endpoint, in UTC. */
   offeredDate?: string
   /** The last offers, newest first, at most 100. */
   attempts: SoftwareAttempt[]
@@ -5768,7 +5768,7 @@ export interface SoftwareRolloutCounts {
   offered: number
   /** Endpoints that run it. */
   applied: number
-  /** Endpoints that reported that they could not apply it, since the last resume. */
+  /** Endpoints that reported since the last resume that they could not apply the version. */
   failed: number
 }
 
@@ -5784,7 +5784,7 @@ export interface SoftwareRolloutFilter {
 export interface SoftwareRolloutPreview {
   /** Number of endpoints. */
   endpointsCount: number
-  /** Number of endpoints by the version that they run. */
+  /** Number of endpoints of each version. */
   byCurrentVersion: Record<string, number>
   /** Ids of at most 100 of the endpoints, in order. */
   sample: string[]
@@ -5853,7 +5853,7 @@ export interface StreamTopic {
   scopes: string[]
   /** The filters that a subscription may have. */
   filters: string[]
-  /** true: a stream that resumes gets what happened since. false: it gets a gap. */
+  /** true: a stream that resumes gets the events that it missed. false: it gets a `gap`. */
   hasHistory: boolean
 }
 
@@ -5875,9 +5875,9 @@ export interface SystemConfiguration {
   displayName?: string
   /** The value: JSON as text. */
   config: string
-  /** When it was created, in UTC. */
+  /** When the system configuration was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the system configuration was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -5963,13 +5963,13 @@ export interface TenantAdministrator {
   id: string
   /** Resource name of the user: `irn:<tenant id>:identity::user/<username>`. */
   irn: string
-  /** E-mail address; empty if there is none. */
+  /** E-mail address; empty if it is not known. */
   email: string
   /** Username, unique in the tenant. */
   username: string
-  /** First name; empty if there is none. */
+  /** First name; empty if it is not known. */
   first_name: string
-  /** Last name; empty if there is none. */
+  /** Last name; empty if it is not known. */
   last_name: string
 }
 
@@ -6154,13 +6154,13 @@ export interface TenantUser {
   id: string
   /** Resource name of the user: `irn:<tenant id>:identity::user/<username>`. */
   irn: string
-  /** E-mail address; empty if there is none. */
+  /** E-mail address; empty if it is not known. */
   email: string
   /** Username, unique in the tenant. */
   username: string
-  /** First name; empty if there is none. */
+  /** First name; empty if it is not known. */
   first_name: string
-  /** Last name; empty if there is none. */
+  /** Last name; empty if it is not known. */
   last_name: string
   /** true: the user can log in. */
   enabled: boolean
@@ -6283,9 +6283,9 @@ export interface TimeSeriesAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -6326,7 +6326,7 @@ export interface TimeSeriesActionValueTypes {
   endpointIdsExpression?: 'SCRIPT' | 'LITERAL'
 }
 
-/** The parameters of a token request; which are required depends on `grant_type`. */
+/** The parameters of a token request. The required parameters depend on `grant_type`. */
 export interface TokenForm {
   /** client_credentials: a service account. password: username and password of a user. refresh_token: a new access token. authorization_code: the end of a login with a browser. */
   grant_type: 'client_credentials' | 'password' | 'refresh_token' | 'authorization_code'
@@ -6352,7 +6352,7 @@ export interface TokenForm {
   scope?: string
 }
 
-/** `active` says whether the token is valid; the claims of a valid one are beside it. */
+/** `active` says whether the token is valid; the claims of a valid token are beside `active`. */
 export type TokenIntrospection = Record<string, unknown>
 
 /** A token, and the client that asks about it. */
@@ -6429,17 +6429,17 @@ export interface Trace {
   entityId: string
   /** ENDPOINT for runs that a trigger started for an endpoint, otherwise ON_DEMAND. */
   raisedOnEntityType: string
-  /** The endpoint; without one the trigger, or the rule that was executed. */
+  /** The endpoint. For a run without an endpoint: the trigger, or the executed rule. */
   raisedOnEntityId: string
   /** SUCCESS or FAILURE. */
   outcome: string
-  /** Where it failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT. */
+  /** Where the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT. */
   stage?: string
-  /** Why it failed; failures of scripts have line and column. */
+  /** Why the execution failed; failures of scripts have line and column. */
   reason?: string
   /** Details: ruleVersion, returnedValue, triggerId, triggerType, eventId, durationMs, log; attempts of webhooks. */
   metadata: Record<string, unknown>
-  /** When it ended, in UTC. */
+  /** When the execution ended, in UTC. */
   createdAt: string
 }
 
@@ -6467,7 +6467,7 @@ export interface TrafficRecord {
   extension: string
   /** Part of the topic or path after the token, without the request id, such as `/json`. */
   resourcePath: string
-  /** Request id that the device put at the end of the topic. Omitted if there was none. */
+  /** Request id that the device put at the end of the topic. Omitted for a topic without a request id. */
   requestId?: number
   /** Payload as text. It is base64 if `additionalMetadata.encoding` says so, and cut if `additionalMetadata.payloadTruncated` is true. */
   payload: string
@@ -6523,7 +6523,7 @@ export interface Try {
 export interface TryResult {
   /** What the rule returned; empty if it failed. */
   returnedValue: string
-  /** What the rule and its actions did, in order; they are not stored. */
+  /** What the rule and its actions did, in order. These traces are not stored. */
   traces: Trace[]
   /** What the actions would have done. */
   effects: Effect[]
@@ -6545,7 +6545,7 @@ export interface UplinkStatistics {
 export interface UploadToken {
   /** The token. Keep it secret; no other answer has it. */
   token: string
-  /** When it expires, in UTC. */
+  /** When the token expires, in UTC. */
   expiresDate: string
 }
 
@@ -6671,11 +6671,11 @@ export interface VpnClient {
   id: string
   /** Name of the client; not unique. */
   name: string
-  /** Endpoint that the client belongs to. Omitted if there is none, or if it was unregistered. */
+  /** Endpoint that the client belongs to. Omitted for a client without an endpoint, and after the endpoint was unregistered. */
   endpointId?: string
-  /** Application of the endpoint. Omitted if there is none. */
+  /** Application of the endpoint. Omitted for a client without an endpoint. */
   application?: string
-  /** Description for people; empty if there is none. */
+  /** Description for people; may be empty. */
   description: string
   /** active: the client can connect. revoked: its certificate is on the revocation list, for ever. */
   state: 'active' | 'revoked'
@@ -6685,7 +6685,7 @@ export interface VpnClient {
   ipAddress: string
   /** Range of addresses of the clients of this type in the tenant, in CIDR. */
   subnet: string
-  /** User name on the gateway. Omitted if there is none. */
+  /** User name on the gateway. Omitted if no user name is set. */
   username?: string
   /** Whether a public key for SSH is stored. */
   sshKey: boolean
@@ -6758,9 +6758,9 @@ export interface WebhookAction {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When it was created, in UTC. */
+  /** When the object was created, in UTC. */
   createdAt: string
-  /** When it was last changed, in UTC. */
+  /** When the object was last changed, in UTC. */
   updatedAt: string
 }
 
@@ -6869,7 +6869,7 @@ export interface Nouns {
       delete: BareCall<Record<never, never>, { 204: undefined }>
     }
     preferences: {
-      /** Get the preferences of the calling user. The preferences are empty until the user has set some. The response has an `ETag`; `If-None-Match` is supported. */
+      /** Get the preferences of the calling user. The preferences are empty until the user sets preferences. The response has an `ETag`; `If-None-Match` is supported. */
       get: BareCall<Record<never, never>, { 200: Preferences }>
       /** Replace the preferences of the calling user. */
       update: Call<{
@@ -6882,7 +6882,7 @@ export interface Nouns {
     list: BareListCall<Record<never, never>, Scope>
   }
   access: {
-    /** List who may do something on a resource, and why. Lists enabled users, clients and API keys with the scope on the resource: users first, in the order of names. Users of other issuers are listed if they have a grant; their roles are in their tokens. Administrators of the platform may do everything and are listed in tenant `platform` only. */
+    /** List who may do something on a resource, and why. Lists enabled users, clients and API keys with the scope on the resource: users first, in the order of names. Users of other issuers are listed only if they have a grant, because their roles are in their tokens. Administrators of the platform may do everything and are listed in tenant `platform` only. */
     list: ListCall<{
       /** Number of items to skip. Default: 0. */
       offset?: number | undefined
@@ -6970,7 +6970,7 @@ export interface Nouns {
       /** Maximum number of items to return; 0 returns all. Default: 100. */
       limit?: number | undefined
     }, Role>
-    /** Create a role. The scopes are held on tenant-system. Scopes that start with `platform:` are held on platform-system, and only roles of tenant `platform` can have them. Nobody can give a scope that they do not hold themselves. */
+    /** Create a role. The scopes are held on tenant-system. Scopes that start with `platform:` are held on platform-system, and only roles of tenant `platform` can have these scopes. A caller can give a role only scopes that the caller holds. */
     create: Call<{
       body: NewRole
     }, { 201: Role }>
@@ -7005,7 +7005,7 @@ export interface Nouns {
       /** Only grants on this resource, such as `endpoint-<id>`. Default: all. */
       resource?: string | undefined
     }, Grant>
-    /** Grant scopes on a resource to a user, role, client or API key. Nobody can grant a scope that they do not hold on the resource themselves. */
+    /** Grant scopes on a resource to a user, role, client or API key. A caller can grant only scopes that the caller holds on the resource. */
     create: Call<{
       body: NewGrant
     }, { 201: Grant }>
@@ -7067,7 +7067,7 @@ export interface Nouns {
     create: Call<{
       body: NewIssuer
     }, { 201: Issuer }>
-    /** Remove an external issuer. Its access tokens are rejected within a second. */
+    /** Remove an external issuer. The access tokens of the issuer are rejected within a second. */
     delete: Call<{
       /** Id of the registration of the issuer. */
       id: string
@@ -7076,7 +7076,7 @@ export interface Nouns {
   realm: {
     /** Get the settings for logins of the tenant. */
     get: BareCall<Record<never, never>, { 200: RealmSettings }>
-    /** Change the settings for logins of the tenant. Applies to the next logins. Existing logins continue until they end. A caller that makes the rule for second factors weaker must hold the permissions of all roles, because it changes how every user logs in. */
+    /** Change the settings for logins of the tenant. Applies to the next logins. Existing logins continue. A caller that makes the rule for second factors weaker must hold the permissions of all roles, because it changes how every user logs in. */
     update: Call<{
       body: RealmSettings
     }, { 200: RealmSettings }>
@@ -7095,7 +7095,7 @@ export interface Nouns {
         tenant_id: string
         body: TokenParameter
       }, { 200: undefined }>
-      /** Introspect a token. Says whether a token is valid and whose it is (RFC 7662). */
+      /** Introspect a token. Returns whether a token is valid, and its claims, such as its user (RFC 7662). */
       introspect: Call<{
         /** Id of the tenant, which is the name of its realm. */
         tenant_id: string
@@ -7157,7 +7157,7 @@ export interface Nouns {
     logout: Call<{
       /** Id of the tenant, which is the name of its realm. */
       tenant_id: string
-      /** ID token of the login to end. Without it a page asks the user. */
+      /** ID token of the login to end. Without this parameter, a page asks the user. */
       id_token_hint?: string | undefined
       /** Address that the browser goes to afterwards. Default: a page of the platform. */
       post_logout_redirect_uri?: string | undefined
@@ -7198,7 +7198,7 @@ export interface Nouns {
       tenantId: string
       body: TenantChangeV1
     }, { 200: TenantV1 }>
-    /** Unregister a tenant. Deletes everything that belongs to the tenant. Its id is never given to another tenant. */
+    /** Unregister a tenant. Deletes everything that belongs to the tenant. The id of the tenant is never given to another tenant. */
     delete: Call<{
       /** Id of the tenant. */
       tenantId: string
@@ -7877,7 +7877,7 @@ export interface Nouns {
       tenant_pk: string
       body: TenantChange
     }, { 200: Tenant }>
-    /** Delete a tenant. Deletes everything that belongs to the tenant. Its id is never given to another tenant. */
+    /** Delete a tenant. Deletes everything that belongs to the tenant. The id of the tenant is never given to another tenant. */
     delete: Call<{
       /** Internal id of the tenant (UUID): its `id`. */
       tenant_pk: string
@@ -8074,7 +8074,7 @@ export interface Nouns {
       appName: string
       body: Naming
     }, { 204: undefined }>
-    /** Delete an application. Deletes its versions and configurations too. An application with endpoints cannot be deleted. */
+    /** Delete an application. Deletes the versions and configurations of the application too. An application with endpoints cannot be deleted. */
     delete: Call<{
       /** Name of the application. */
       appName: string
@@ -8115,7 +8115,7 @@ export interface Nouns {
         appVersionName: string
         body: Naming
       }, { 204: undefined }>
-      /** Delete a version of an application. Deletes its configurations too. A version with endpoints cannot be deleted. */
+      /** Delete a version of an application. Deletes the configurations of the version too. A version with endpoints cannot be deleted. */
       delete: Call<{
         /** Name of the application. */
         appName: string
@@ -8140,7 +8140,7 @@ export interface Nouns {
           /** Only configurations of these service instances. Default: all. */
           serviceInstanceName?: string | readonly string[] | undefined
         }, { 200: Configurations }>
-        /** Change a configuration of a version by a merge patch. Changes the configuration of the one service instance in `serviceInstanceName`, which is required here. */
+        /** Change a configuration of a version by a merge patch. Changes the configuration of one service instance. `serviceInstanceName` is required. */
         patch: Call<{
           /** Name of the application. */
           appName: string
@@ -8192,7 +8192,7 @@ export interface Nouns {
         /** Only configurations of these service instances. Default: all. */
         serviceInstanceName?: string | readonly string[] | undefined
       }, { 200: Configurations }>
-      /** Change a configuration of an application by a merge patch. Changes the configuration of the one service instance in `serviceInstanceName`, which is required here. */
+      /** Change a configuration of an application by a merge patch. Changes the configuration of one service instance. `serviceInstanceName` is required. */
       patch: Call<{
         /** Name of the application. */
         appName: string
@@ -8221,7 +8221,7 @@ export interface Nouns {
       /** Id of the credentials. */
       id: string
     }, { 200: BasicCredential }>
-    /** Delete basic credentials. Connections that used them are closed. */
+    /** Delete basic credentials. Connections that used the credentials are closed. */
     delete: Call<{
       /** Id of the credentials. */
       id: string
@@ -8340,7 +8340,7 @@ export interface Nouns {
     create: Call<{
       body: NewEndpoint
     }, { 201: RegisteredEndpoint }>
-    /** List endpoints. Endpoints that meet all conditions, in the order of their registration unless `multiFilter` sorts them. */
+    /** List endpoints. Endpoints that meet all conditions, in the order of their registration, unless `multiFilter` defines another order. */
     list: BareListCall<{
       /** Only these endpoints (ids). Default: all. */
       endpointId?: string | readonly string[] | undefined
@@ -8386,7 +8386,7 @@ export interface Nouns {
       /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
     }, { 200: Endpoint }>
-    /** Unregister an endpoint. Deletes its tokens, metadata, relations, time series, files and blobs too. */
+    /** Unregister an endpoint. Deletes the tokens, metadata, relations, time series, files and blobs of the endpoint too. */
     delete: Call<{
       /** Id of the endpoint. */
       endpointId: string
@@ -8418,7 +8418,7 @@ export interface Nouns {
       }, { 200: BatchStatus }>
     }
     directory: {
-      /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or none, and still a `nextCursor`: continue with it. Changes of the id, of metadata and of the connection are found after some seconds. */
+      /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds. */
       list: BareListCall<{
         /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
         search?: string | undefined
@@ -8430,7 +8430,7 @@ export interface Nouns {
         connection?: string | readonly string[] | undefined
         /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeAfter?: string | undefined
-        /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        /** Only endpoints that were last active before this time, or that were registered before it and never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeBefore?: string | undefined
         /** Only endpoints that match all these filters (ids); each must be active. */
         filterId?: string | readonly string[] | undefined
@@ -8463,7 +8463,7 @@ export interface Nouns {
         connection?: string | readonly string[] | undefined
         /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeAfter?: string | undefined
-        /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        /** Only endpoints that were last active before this time, or that were registered before it and never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeBefore?: string | undefined
         /** Only endpoints that match all these filters (ids); each must be active. */
         filterId?: string | readonly string[] | undefined
@@ -8478,7 +8478,7 @@ export interface Nouns {
       }, { 200: EndpointCounts }>
     }
     places: {
-      /** List places of endpoints on a map. Endpoints within a rectangle, as clusters: endpoints in the same cell of a grid are one cluster at the middle of their places. The rectangle is extended to whole cells. The place is in the metadata (`latitude` and `longitude`, `lat` and `lon`, the same within `location`, and others), or where the configuration of the application says, or it is the newest point of a time series. It is updated after some seconds. */
+      /** List places of endpoints on a map. Endpoints within a rectangle, as clusters: endpoints in the same cell of a grid are one cluster at the middle of their places. The rectangle is extended to whole cells. The place of an endpoint is in its metadata (for example `latitude` and `longitude`, or `location.lat` and `location.lon`), in the metadata keys that the application configures, or in the newest point of a configured time series. Places are updated after some seconds. */
       list: ListCall<{
         /** Southern edge of the rectangle, in degrees. */
         south: number
@@ -8512,7 +8512,7 @@ export interface Nouns {
         inheritedMetadata?: string | undefined
         body: Metadata
       }, { 204: undefined }>
-      /** Change the metadata of an endpoint by a JSON Patch. Applies all operations of the patch (RFC 6902), or none. */
+      /** Change the metadata of an endpoint by a JSON Patch. Applies all operations of the patch (RFC 6902), or no operation. */
       patch: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -8551,7 +8551,7 @@ export interface Nouns {
       }
     }
     relations: {
-      /** Link endpoints. Each relation says that one endpoint contains another, such as a gateway its sensors. Cycles are not allowed. */
+      /** Link endpoints. Each relation says that an endpoint contains another endpoint, for example a gateway contains a sensor. Cycles are not allowed. */
       link: Call<{
         body: Relation[]
       }, { 204: undefined }>
@@ -8572,7 +8572,7 @@ export interface Nouns {
       }, Relation>
     }
     connections: {
-      /** List the last connects and disconnects of an endpoint. The last 50 over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them. */
+      /** List the last connects and disconnects of an endpoint. The last 50 connects and disconnects over MQTT, the newest first. Requests over HTTP are not connections; the traffic log contains the requests. */
       list: ListCall<{
         /** Id of the endpoint. */
         endpointId: string
@@ -8692,7 +8692,7 @@ export interface Nouns {
   }
   files: {
     uploadTokens: {
-      /** Create an upload token for an endpoint. For a caller who uploads a file or blob on behalf of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token that is neither suspended nor revoked. */
+      /** Create an upload token for an endpoint. For a caller who uploads a file or blob on behalf of the device: send the token in the header `X-Auth-Token` of the upload. The endpoint needs a token that is neither suspended nor revoked. */
       create: Call<{
         /** Name of the application. */
         appName: string
@@ -8886,7 +8886,7 @@ export interface Nouns {
         applicationName: string
         body: DataSearch
       }, { 200: PointsByEndpoint[] }>
-      /** Store points of endpoints. Stores all points, or none. A point with the time of an existing point replaces the values that it names. Every endpoint must belong to the version. `timestamp` is ISO 8601 (UTC if it has no time zone), or milliseconds since 1970. */
+      /** Store points of endpoints. Stores all points, or no point. A point with the time of an existing point replaces the values that it names. Every endpoint must belong to the version. `timestamp` is ISO 8601 (UTC if it has no time zone), or milliseconds since 1970. */
       update: Call<{
         /** Name of the application version. */
         appVersionName: string
@@ -8917,7 +8917,7 @@ export interface Nouns {
       }, { 200: PointsByEndpoint }>
     }
     live: {
-      /** Watch points as they are stored. Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and series as in `data`; a point may come more than once and replaces the point with the same time. `gap`: points may be missing; read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or `too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the platform shuts down). A comment is sent every 15 s. */
+      /** Watch points as they are stored. Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and series as in `data`; a point may come more than once and replaces the point with the same time. `gap`: points may be missing; read these points with `data`. The `reason` of the event is `missed` (the nodes of the platform lost contact with each other), `too_old` or `too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or the client read nothing for a minute) or `stopping` (the platform shuts down). A comment is sent every 15 s. */
       watch: Call<{
         /** Name of the application. */
         applicationName: string
@@ -9085,7 +9085,7 @@ export interface Nouns {
   }
   configurations: {
     batch: {
-      /** Set one configuration for endpoints of several versions. All endpoints get the same configuration and `configId`, or none of them does. `GET /statuses?configId=` shows the progress. */
+      /** Set one configuration for endpoints of several versions. All endpoints get the same configuration and `configId`, or no endpoint gets the configuration. `GET /statuses?configId=` shows the progress. */
       update: Call<{
         /** Name of the configuration: letters, digits, `_` and `-`. Default: default. */
         name?: string | undefined
@@ -9093,7 +9093,7 @@ export interface Nouns {
       }, { 200: BatchConfiguration }>
     }
     filters: {
-      /** Set one configuration for all endpoints of a filter. All endpoints that match now get the same configuration and `configId`, or none of them does; endpoints that match later do not. `GET /statuses?configId=` shows the progress. */
+      /** Set one configuration for all endpoints of a filter. All endpoints that match now get the same configuration and `configId`, or no endpoint gets it. Endpoints that match later do not get it. `GET /statuses?configId=` shows the progress. */
       update: Call<{
         /** Id of the filter. */
         filterId: string
@@ -9113,7 +9113,7 @@ export interface Nouns {
         name?: string | undefined
         body: unknown
       }, { 200: EndpointConfiguration }>
-      /** Get the configuration of an endpoint. Returns the configuration of the endpoint itself, or the default of the version if it has none. */
+      /** Get the configuration of an endpoint. Returns the configuration of the endpoint itself, or the default of the version if the endpoint has no configuration. */
       get: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9140,7 +9140,7 @@ export interface Nouns {
       }, EndpointConfiguration>
     }
     defaults: {
-      /** Set the default configuration of an application version. It is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once. */
+      /** Set the default configuration of an application version. The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once. */
       update: Call<{
         /** Name of the application version. */
         appVersionName: string
@@ -9227,7 +9227,7 @@ export interface Nouns {
           tenantId: string
           /** Name of the system configuration. Default: default. */
           name?: string | undefined
-          /** SKIP: do not search the levels above. Default: search them. */
+          /** SKIP: do not search the levels above. Default: all levels are searched. */
           treeTraversalStrategy?: 'SKIP' | undefined
         }, { 200: CurrentSystemConfiguration }>
       }
@@ -9279,7 +9279,7 @@ export interface Nouns {
           appName: string
           /** Name of the system configuration. Default: default. */
           name?: string | undefined
-          /** SKIP: do not search the levels above. Default: search them. */
+          /** SKIP: do not search the levels above. Default: all levels are searched. */
           treeTraversalStrategy?: 'SKIP' | undefined
         }, { 200: CurrentSystemConfiguration }>
       }
@@ -9331,7 +9331,7 @@ export interface Nouns {
           appVersionName: string
           /** Name of the system configuration. Default: default. */
           name?: string | undefined
-          /** SKIP: do not search the levels above. Default: search them. */
+          /** SKIP: do not search the levels above. Default: all levels are searched. */
           treeTraversalStrategy?: 'SKIP' | undefined
         }, { 200: CurrentSystemConfiguration }>
       }
@@ -9383,7 +9383,7 @@ export interface Nouns {
           endpointId: string
           /** Name of the system configuration. Default: default. */
           name?: string | undefined
-          /** SKIP: do not search the levels above. Default: search them. */
+          /** SKIP: do not search the levels above. Default: all levels are searched. */
           treeTraversalStrategy?: 'SKIP' | undefined
         }, { 200: CurrentSystemConfiguration }>
       }
@@ -9470,7 +9470,7 @@ export interface Nouns {
         softwareVersion: string
         /** End of the validity of a signed link, in seconds since 1970. */
         expires?: string | undefined
-        /** Signature of a signed link. Without it, the caller needs credentials. */
+        /** Signature of a signed link. Without a signature, the caller needs credentials. */
         signature?: string | undefined
         /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
         range?: string | undefined
@@ -9493,7 +9493,7 @@ export interface Nouns {
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; connected endpoints get it at once. Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. A rollout that is paused or halted stays so. */
+      /** Retry a software version on endpoints that failed. Offers the version again to endpoints that could not apply it; connected endpoints get the version at once. Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. A rollout that is paused or halted stays so. */
       retry: Call<{
         /** Name of the application. */
         appName: string
@@ -9623,23 +9623,23 @@ export interface Nouns {
       assetId: string
       body: AssetChange
     }, { 204: undefined }>
-    /** Change the definition of an asset by a JSON Patch. Applies all operations of the patch (RFC 6902) to the definition, or none. The body is `{operations}`, or the array of operations itself. */
+    /** Change the definition of an asset by a JSON Patch. Applies all operations of the patch (RFC 6902) to the definition, or no operation. The body is `{operations}`, or the array of operations itself. */
     patch: Call<{
       /** Id of the asset. */
       assetId: string
       body: AssetPatch | unknown[]
     }, { 204: undefined }>
-    /** Delete an asset. Its relations end. */
+    /** Delete an asset. The relations of the asset end. */
     delete: Call<{
       /** Id of the asset. */
       assetId: string
     }, { 204: undefined }>
     relations: {
-      /** Link assets and endpoints. Creates all relations or none. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation `contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint. */
+      /** Link assets and endpoints. Creates all relations, or no relation. Existing relations stay. CONTAINS must not form a cycle. CONTAINS between two endpoints is the relation `contains` of the register. The caller needs `asset:update` on each asset and `endpoint:update` on each endpoint. */
       link: Call<{
         body: EntityRelationInput | EntityRelationInput[]
       }, { 204: undefined }>
-      /** Unlink assets and endpoints. Ends all relations in the body or none. Relations that do not exist are ignored. */
+      /** Unlink assets and endpoints. Ends all relations in the body, or no relation. Relations that do not exist are ignored. */
       unlink: Call<{
         body: EntityRelationInput | EntityRelationInput[]
       }, { 204: undefined }>
@@ -9661,7 +9661,7 @@ export interface Nouns {
       }, RelationSession>
     }
     relationTrees: {
-      /** Get the tree of relations below an entity. At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. If an entity manages an entity above it, the tree shows the upper entity again there, without children. */
+      /** Get the tree of relations below an entity. At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below these nodes. If an entity manages an entity above it, the tree shows the upper entity again there, without children. */
       get: Call<{
         /** `ASSET` or `ENDPOINT`, in upper or lower case. */
         entityType: string
@@ -9680,7 +9680,7 @@ export interface Nouns {
       /** Only dashboards with this text in their name. Default: all. */
       search?: string | undefined
     }, DashboardSummary>
-    /** Create a dashboard. The caller becomes its owner and may change and delete it. */
+    /** Create a dashboard. The caller becomes the owner of the dashboard and may change and delete it. */
     create: Call<{
       body: DashboardInput
     }, { 201: Dashboard }>
@@ -9728,7 +9728,7 @@ export interface Nouns {
       /** Name of the version of the application. */
       appVersionName: string
     }, { 200: DashboardTemplate }>
-    /** Set the dashboard template of an application version. Creates or replaces it. Needs `application:update` on the application. */
+    /** Set the dashboard template of an application version. Creates or replaces the template. Needs `application:update` on the application. */
     update: Call<{
       /** Name of the version of the application. */
       appVersionName: string
@@ -9880,7 +9880,7 @@ export interface Nouns {
       ruleId: string
       body: RuleFields
     }, { 204: undefined }>
-    /** Delete a rule. Its triggers and actions are detached and stay. */
+    /** Delete a rule. The triggers and actions of the rule are detached and stay. */
     delete: Call<{
       /** Id of the rule. */
       ruleId: string
@@ -9925,7 +9925,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     actions: {
-      /** List the actions of a rule. The actions are listed in the order in which they were attached; they run in the same order. */
+      /** List the actions of a rule. The actions are listed in the order in which they were attached. The actions run in the same order. */
       list: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -10369,7 +10369,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertResolutionActions: {
-    /** Create an alert-resolution action. Resolves the open alert of this type, if there is one. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
+    /** Create an alert-resolution action. Resolves the open alert of this type. If no alert is open, the action does nothing. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: AlertResolutionActionFields
     }, { 201: undefined }>
@@ -10820,13 +10820,13 @@ export interface Nouns {
       /** Id of the alert setting. */
       alertSettingId: string
     }, { 200: AlertSetting }>
-    /** Replace an alert setting. Absent fields get their defaults. Its rules, triggers and actions change with it; open alerts stay as they are. */
+    /** Replace an alert setting. Absent fields get their defaults. The rules, triggers and actions of the alert setting change too; open alerts do not change. */
     update: Call<{
       /** Id of the alert setting. */
       alertSettingId: string
       body: AlertSettingFields
     }, { 204: undefined }>
-    /** Delete an alert setting. Its rules, triggers and actions are deleted too. Its alerts stay as they are. */
+    /** Delete an alert setting. Deletes the rules, triggers and actions of the alert setting too. The alerts of the alert setting do not change. */
     delete: Call<{
       /** Id of the alert setting. */
       alertSettingId: string
@@ -11294,19 +11294,19 @@ export interface Nouns {
       jobId: string
     }, { 200: JobDetails }>
     endpointExports: {
-      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; endpoints that are registered during the export may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
+      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; endpoints that are registered during the export may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn. */
       create: Call<{
         body: NewEndpointExport
       }, { 201: JobDetails }>
     }
     seriesExports: {
-      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
+      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn. */
       create: Call<{
         body: NewSeriesExport
       }, { 201: JobDetails }>
     }
     trafficExports: {
-      /** Export the traffic log by a job. Messages of endpoints that the caller may read, the oldest first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
+      /** Export the traffic log by a job. Messages of endpoints that the caller may read, the oldest first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn. */
       create: Call<{
         body: NewTrafficExport
       }, { 201: JobDetails }>
@@ -11320,7 +11320,7 @@ export interface Nouns {
     }
   }
   links: {
-    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for some minutes, on every node, and acts with the current permissions of its creator: it stops working when they are withdrawn. */
+    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for some minutes, on every node, and acts with the current permissions of its creator: the link stops working when these permissions are withdrawn. */
     create: Call<{
       body: NewLink
     }, { 201: Link }>
@@ -11335,7 +11335,7 @@ export interface Nouns {
   topics: {
     /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */
     list: BareListCall<Record<never, never>, StreamTopic>
-    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Names of the topics: counts, traffic, refusals, connection, series, alerts, jobs. */
       topics: string | readonly string[]
@@ -11352,13 +11352,13 @@ export interface Nouns {
     }, { 200: AsyncIterable<ServerEvent> }>
   }
   streams: {
-    /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Id of the last event that the client received. Each topic then begins with the events that were stored since. It may repeat some earlier events, which the client recognises by their `id`. Default: new events only. */
       'last-event-id'?: string | undefined
       body: StreamRequest
     }, { 200: AsyncIterable<ServerEvent> }>
-    /** Change the subscriptions of an open stream. Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. It needs the same caller as the stream; the stream keeps the credentials with which it was opened. */
+    /** Change the subscriptions of an open stream. Replaces all subscriptions. A subscription whose id and filters stay the same continues without interruption. Any node accepts the request. The request needs the same caller as the stream; the stream keeps the credentials with which it was opened. */
     update: Call<{
       /** Id of the stream, from its event `open`. */
       streamId: string

@@ -201,7 +201,10 @@ test('a version that is suspended after an offer is shown as suspended in the li
   await page.getByRole('heading', { level: 1, name: '1.1.0' }).waitFor()
   await page.getByText('Suspended', { exact: true }).waitFor()
   await page.goto(console_.address('/endpoints/pump-1?tab=software'))
-  await page.getByRole('definition').filter({ hasText: /^1\.1\.0 Suspended$/ }).waitFor()
+  await page
+    .getByRole('definition')
+    .filter({ hasText: /^1\.1\.0 Suspended$/ })
+    .waitFor()
 })
 
 test('a default configuration is changed after its difference is shown; a change by another caller is not overwritten', async () => {

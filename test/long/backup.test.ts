@@ -160,7 +160,10 @@ async function onOtherMachine(command: Command, file: string, keyFile: string) {
   assert.equal(none.code, 1)
   assert.match(none.stderr, /^waypost: There is no master key in .*--key-file.*--unauthenticated/)
   assert.equal(wrong.code, 1)
-  assert.match(wrong.stderr, /^waypost: .* was made with another master key \([0-9a-f]{16}, this installation has [0-9a-f]{16}\)/)
+  assert.match(
+    wrong.stderr,
+    /^waypost: .* was made with another master key \([0-9a-f]{16}, this installation has [0-9a-f]{16}\)/,
+  )
   assert.equal(checked.code, 0, checked.stderr)
   assert.match(checked.stdout, /Every checksum matches\.\nIt was made with the master key [0-9a-f]{16}\./)
   assert.equal(both.code, 2)

@@ -113,7 +113,8 @@ const reactDomAsModule: Plugin = {
       const file = join(dirname(found.path), 'cjs/react-dom-client.production.js')
       const source = await readFile(file, 'utf8')
       const rest = source.replace(requiredByReactDom, '')
-      if (rest === source || /\brequire\(|\bmodule\./.test(rest)) throw new Error(`${file} is not as this build expects`)
+      if (rest === source || /\brequire\(|\bmodule\./.test(rest))
+        throw new Error(`${file} is not as this build expects`)
       const contents = `import Scheduler from 'scheduler'
         import React from 'react'
         import ReactDOM from 'react-dom'
@@ -194,7 +195,15 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     legalComments: 'linked',
     metafile: true,
     logLevel: 'silent',
-    plugins: [withoutOtherLanguages, fromLeftToRight, numbersHaveSigns, reactAsModule, reactDomAsModule, fewFiles, allStyles],
+    plugins: [
+      withoutOtherLanguages,
+      fromLeftToRight,
+      numbersHaveSigns,
+      reactAsModule,
+      reactDomAsModule,
+      fewFiles,
+      allStyles,
+    ],
   })
   const pathOf = (entry: RegExp, extension: string) => {
     const found = Object.entries(metafile.outputs).find(

@@ -50,7 +50,16 @@ const answers: Record<string, Operation['answer']> = {
 }
 
 /** Returns an operation as the SDK calls it. Reading it from the table of the SDK would take 3 ms of each command. */
-export const operationOf = ({ name, method, path, reads, open, body, answer, ...described }: Description): Operation => ({
+export const operationOf = ({
+  name,
+  method,
+  path,
+  reads,
+  open,
+  body,
+  answer,
+  ...described
+}: Description): Operation => ({
   name,
   method,
   path,

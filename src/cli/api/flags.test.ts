@@ -31,7 +31,10 @@ test('every operation is found by the words of its name, and has a help text and
 })
 
 test('the help of an operation whose body has no known fields shows a body', () => {
-  assert.match(helpOfOperation(describe('endpoints.metadata.patch')!), /\n\nA body: \[\{"op":"\w+","path":"\/.*\}\]\n\n/)
+  assert.match(
+    helpOfOperation(describe('endpoints.metadata.patch')!),
+    /\n\nA body: \[\{"op":"\w+","path":"\/.*\}\]\n\n/,
+  )
   assert.doesNotMatch(helpOfOperation(describe('applications.create')!), /A body:/)
 })
 
@@ -54,7 +57,15 @@ test('the longest matching words name the operation, and arguments follow them',
     name: 'endpoints.metadata.get',
     rest: ['thermo-1'],
   })
-  const unknown = [['endpoints', 'fly'], ['constructor', 'list'], ['../me', 'get'], ['../../src/errors', 'get'], ['.', 'get'], ['', 'get'], []]
+  const unknown = [
+    ['endpoints', 'fly'],
+    ['constructor', 'list'],
+    ['../me', 'get'],
+    ['../../src/errors', 'get'],
+    ['.', 'get'],
+    ['', 'get'],
+    [],
+  ]
   for (const words of unknown) assert.equal(await findOperation(words), undefined, words.join(' '))
 })
 

@@ -158,7 +158,9 @@ function readCount(flag: string, text: string | undefined): number | undefined {
 function exampleOf({ body }: Description, described: DescribedArgument | DescribedField): unknown {
   if ('in' in described) return described.example
   const { example } = body ?? {}
-  return typeof example === 'object' && example !== null ? (example as Record<string, unknown>)[described.name] : undefined
+  return typeof example === 'object' && example !== null
+    ? (example as Record<string, unknown>)[described.name]
+    : undefined
 }
 
 function readValue(

@@ -153,7 +153,9 @@ test('a command loads only the descriptions of its own noun, and no packages and
   assert.match(stdout, /endpointId {2}e/)
   const loaded: string[] = JSON.parse(stderr)
   assert.ok(loaded.length < 36, `${loaded.length} modules`)
-  const superfluous = loaded.filter((path) => /node_modules|src\/services|kernel\/db|node:(fs|http|util|net|crypto)$/.test(path))
+  const superfluous = loaded.filter((path) =>
+    /node_modules|src\/services|kernel\/db|node:(fs|http|util|net|crypto)$/.test(path),
+  )
   assert.deepEqual(superfluous, [])
   assert.ok(!loaded.some((path) => /sdk\/src\/(table|index|lists|live)\.ts$/.test(path)))
   assert.deepEqual(

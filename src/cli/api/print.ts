@@ -70,7 +70,8 @@ export async function printList(items: AsyncIterable<unknown>, printing: Printin
   if (output === 'json') return printJsonList(items, printing)
   if (output === 'yaml') return printYamlList(items, printing)
   if (output === 'csv') return printCsv(items, printing)
-  if (output === 'id') return printTexts(items, printing, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
+  if (output === 'id')
+    return printTexts(items, printing, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
   return printTable(items, printing)
 }
 

@@ -81,7 +81,9 @@ function leaseOf(
   const take = (from: Lease | undefined) =>
     change((stored) => {
       const isOurs = stored.lease?.holder === holder
-      return isOurs || isSame(stored.lease, from) ? { ...stored, lease: { holder, renewals: ++renewals, process: own } } : undefined
+      return isOurs || isSame(stored.lease, from)
+        ? { ...stored, lease: { holder, renewals: ++renewals, process: own } }
+        : undefined
     })
   async function renew() {
     if (await take({ holder, renewals })) renewedAt = monotonicMs()

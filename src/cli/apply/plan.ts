@@ -122,9 +122,7 @@ export async function checkOf(client: Client, steps: Step[]): Promise<(step: Ste
 
 function checkUnchanged({ kind, key, found: planned }: Step, existing: ExistingObjects) {
   const name = stepKey(kind.name, key)
-  const found = planned
-    ? existing.all(name).find(({ identity }) => identity === planned.identity)
-    : existing.get(name)
+  const found = planned ? existing.all(name).find(({ identity }) => identity === planned.identity) : existing.get(name)
   const failed = (happened: string) =>
     new CommandError(`${name} was ${happened} since the plan was made; run plan again`, exitCodes.conflict)
   if (!found && planned) throw failed(existing.all(name).length > 0 ? 'replaced by another' : 'deleted')

@@ -26,7 +26,10 @@ const jobFields = {
       type: Type.String({ description: 'Kind of the caller: `user`, `client`, `api-key` or `system`.' }),
       id: Type.String({ description: 'Id of the caller.' }),
       name: Type.Optional(
-        Type.String({ description: 'Name of the caller at that time: the user name, or the name of the API key. Omitted for a client.' }),
+        Type.String({
+          description:
+            'Name of the caller at that time: the user name, or the name of the API key. Omitted for a client.',
+        }),
       ),
     },
     {

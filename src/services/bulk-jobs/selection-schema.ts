@@ -52,7 +52,10 @@ export const Selection = Type.Object(
     ),
     activeAfter: Type.Optional(RequestTime({ description: 'Only endpoints that were active at this time or later.' })),
     activeBefore: Type.Optional(
-      RequestTime({ description: 'Only endpoints that were last active before this time, or that were registered before it and never active.' }),
+      RequestTime({
+        description:
+          'Only endpoints that were last active before this time, or that were registered before it and never active.',
+      }),
     ),
     metadataFilter: Type.Optional(
       JsonObject({

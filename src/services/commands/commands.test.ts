@@ -274,15 +274,35 @@ suite('an invocation', () => {
       await sql`
         select command_id, payload::json -> 'n' as n from commands.commands
         where endpoint_id = ${endpointId} and command_id > 1 and payload is not null order by command_id`
-    assert.deepEqual((await stored(often)).map(({ commandId, n }) => [commandId, n]), [[2, 3], [3, 4], [4, 6]])
-    assert.deepEqual((await stored(counted)).map(({ commandId, n }) => [commandId, n]), [[1001, 1], [1002, 7]])
+    assert.deepEqual(
+      (await stored(often)).map(({ commandId, n }) => [commandId, n]),
+      [
+        [2, 3],
+        [3, 4],
+        [4, 6],
+      ],
+    )
+    assert.deepEqual(
+      (await stored(counted)).map(({ commandId, n }) => [commandId, n]),
+      [
+        [1001, 1],
+        [1002, 7],
+      ],
+    )
     assert.deepEqual((await stored(full)).length, 0)
-    const [{ atMost }] = await sql`
-      select outstanding_at_most as at_most from commands.endpoints where endpoint_id = ${counted.endpointId}` as [{ atMost: number }]
+    const [{ atMost }] = (await sql`
+      select outstanding_at_most as at_most from commands.endpoints where endpoint_id = ${counted.endpointId}`) as [
+      { atMost: number },
+    ]
     assert.equal(atMost, 3)
     // Each command is pushed once, also those that were stored with the second statement of a group.
     const pushed: number[] = []
-    while (pushed.length < 4) pushed.push(...(await often.sensor.receives(`${often.topic}/command/reboot/status`)).json.map(({ id }: { id: number }) => id))
+    while (pushed.length < 4)
+      pushed.push(
+        ...(await often.sensor.receives(`${often.topic}/command/reboot/status`)).json.map(
+          ({ id }: { id: number }) => id,
+        ),
+      )
     assert.deepEqual(pushed, [1, 2, 3, 4])
   })
 

@@ -7,7 +7,11 @@ const person = (title: string, description: string) =>
     {
       type: Type.String({ description: 'Kind of the subject: user, client or api-key.' }),
       id: Type.String({ description: 'Id of the subject.' }),
-      name: Type.Optional(Type.String({ description: 'Name at that time: the user name, or the name of the API key. Omitted for a client.' })),
+      name: Type.Optional(
+        Type.String({
+          description: 'Name at that time: the user name, or the name of the API key. Omitted for a client.',
+        }),
+      ),
     },
     { title, description },
   )

@@ -40,7 +40,10 @@ const conditions = {
   ),
   activeAfter: Type.Optional(RequestTime({ description: 'Only endpoints that were active at this time or later.' })),
   activeBefore: Type.Optional(
-    RequestTime({ description: 'Only endpoints that were last active before this time, or that were registered before it and never active.' }),
+    RequestTime({
+      description:
+        'Only endpoints that were last active before this time, or that were registered before it and never active.',
+    }),
   ),
   filterId: Type.Optional(
     TextList({ description: 'Only endpoints that match all these filters (ids); each must be active.' }),
