@@ -134,7 +134,7 @@ test('apply --prune deletes only objects that an earlier apply created', async (
   assert.equal(await output(one, 'rules', 'list', '-o', 'id'), '')
 })
 
-test('apply --prune does not delete an object that somebody else has created with the name of a deleted one', async () => {
+test('apply --prune does not delete an object that another caller has created with the name of a deleted one', async () => {
   const path = join(temporaryDirectory(), 'replaced.yaml')
   mkdirSync(join(path, '..'), { recursive: true })
   const documents = `
@@ -174,7 +174,7 @@ expression: return true
     await output(one, 'roles', 'delete', 'lost')
   }
   await remove()
-  // Another set stands for somebody else.
+  // Another set stands for another caller.
   await output(one, 'apply', '-f', path, '--set', 'others', '--yes')
   const empty = join(path, '../empty.yaml')
   writeFileSync(empty, 'kind: role\nname: another\nscopes: [endpoint:read]\n')

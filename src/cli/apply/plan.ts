@@ -31,7 +31,7 @@ interface ExistingObjects {
 
 /**
  * Creates the plan. `owned` are the objects that an earlier apply created. With `prune`, objects that no document names any more are
- * deleted. An object that somebody else has created with the same name is not deleted.
+ * deleted. An object that another caller has created with the same name is not deleted.
  */
 export async function planOf(
   client: Client,
