@@ -38,7 +38,6 @@ export interface Session {
   signOut(): Promise<void>
   /** Opens the sign-in page in this tab, or in another tab so that this page keeps its input. */
   signInAgain(where: 'here' | 'new-tab'): Promise<void>
-  close(): void
 }
 
 /** Thrown to callers that need a token when there is no session. */
@@ -134,8 +133,23 @@ function createKeeper(
 /** Returns whether new tokens sign the session in. They do not if the session is already signed in or the user is signing out. */
 const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
 
-/** Returns whether the sign-in has ended without tokens, if it has ended. */
-const isWithoutTokens = ({ kind }: SessionState) => ['starting', 'failed', 'no-tenant', 'no-cookies'].includes(kind)
+const withoutTokens = ['starting', 'failed', 'no-tenant', 'no-cookies']
+
+/** Throws if a caller cannot get a token. It is called when no sign-in is in progress. */
+function throwIfEnded({ kind }: SessionState, tokens: Tokens | undefined) {
+  if (kind === 'signed-out' || kind === 'signing-out') throw new SessionEndedError('You are signed out')
+  if (kind === 'expired') throw new SessionEndedError('Your session has ended')
+  if (!tokens && withoutTokens.includes(kind)) throw new SessionEndedError('You are not signed in')
+}
+
+/** Creates a promise and the function that resolves it. */
+function openPromise(): { promise: Promise<void>; end(): void } {
+  let end = () => {}
+  const promise = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { promise, end: () => end() }
+}
 
 /** Waits until the browser has run everything that is ready. Timers would wait for a second in a hidden tab. */
 const nextTask = () =>
@@ -178,10 +192,8 @@ export function createSession(tenant: string): Session {
 
   async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
     setState({ kind: 'starting' })
-    let end = () => {}
-    starting = new Promise((resolve) => {
-      end = resolve
-    })
+    const { promise, end } = openPromise()
+    starting = promise
     try {
       const connected = await connect()
       const fresh = await connected.signInSilently(() => setState({ kind: 'starting', isAsked: true }))
@@ -231,10 +243,8 @@ export function createSession(tenant: string): Session {
     secondsAhead: () => secondsAhead,
     async token(rejected) {
       await starting
-      if (state.kind === 'signed-out' || state.kind === 'signing-out') throw new SessionEndedError('You are signed out')
-      if (state.kind === 'expired') throw new SessionEndedError('Your session has ended')
       const known = tokens.current()
-      if (!known && isWithoutTokens(state)) throw new SessionEndedError('You are not signed in')
+      throwIfEnded(state, known)
       const isGood = known && known.accessToken !== rejected && known.expiresAt > Date.now() + 5000
       return (isGood ? known : await tokens.renew()).accessToken
     },
@@ -250,10 +260,6 @@ export function createSession(tenant: string): Session {
       channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
     },
     signInAgain: async (where) => (where === 'here' ? goToSignIn(await connect()) : openSignIn(tenant)),
-    close() {
-      tokens.forget()
-      channel?.close()
-    },
   }
 }
 

@@ -21,7 +21,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const [handlers] = useState<RowHandlers>(() => ({
     select: (row, isRange) => selectNow.current?.(row, isRange),
   }))
-  const { items, hasMore, isLoadingMore } = list
+  const { items, hasMore } = list
   const rows = useVisibleRows(scroller, items.length, (index) => rowId(items[index]!))
   const visible = rows.getVirtualItems()
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
@@ -29,9 +29,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
 
   // A page of the list can be empty although further pages follow. The head is rendered meanwhile, so that only rows are left to render.
   const isLoading = list.isLoading || (items.length === 0 && hasMore)
-  if (!isLoading && list.problem && items.length === 0)
-    return <ErrorNote problem={list.problem} onRetry={list.reload} />
-  if (!isLoading && items.length === 0) return props.empty
+  if (!isLoading && items.length === 0)
+    return list.problem ? <ErrorNote problem={list.problem} onRetry={list.reload} /> : props.empty
 
   const ids = items.map(rowId)
   const columnCount = columns.length + (onSelect ? 1 : 0)
@@ -105,21 +104,25 @@ export function DataTable<T>(props: DataTableProps<T>) {
             </div>
           )}
         </div>
-        {isLoading && (
-          <div className="table-loading">
-            <Loading label={texts.loading} lines={8} />
-          </div>
-        )}
+        {isLoading && <LoadingRows />}
       </div>
-      {!isLoading && (
-        <p className="table-foot" role="status">
-          {texts.rows(items.length, list.total)}
-          {isLoadingMore && ` · ${texts.loadingMore}`}
-        </p>
-      )}
+      {!isLoading && <Foot {...list} />}
     </div>
   )
 }
+
+const LoadingRows = () => (
+  <div className="table-loading">
+    <Loading label={texts.loading} lines={8} />
+  </div>
+)
+
+const Foot = ({ items, total, isLoadingMore }: TableList<unknown>) => (
+  <p className="table-foot" role="status">
+    {texts.rows(items.length, total)}
+    {isLoadingMore && ` · ${texts.loadingMore}`}
+  </p>
+)
 
 /** Reads the next page before its rows are visible, and reports the visible rows to the list. */
 function useReading(

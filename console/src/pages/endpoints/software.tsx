@@ -19,7 +19,7 @@ const tones: Record<keyof typeof texts.softwareStates, Tone> = {
   failed: 'bad',
 }
 
-/** The offered version. After the offer, somebody can have suspended it; the endpoint then gets no further offer of it. */
+/** The offered version. If it was suspended after the offer, the endpoint gets no further offer of it. */
 function Offered({ appName, version }: { appName: string; version: string | undefined }) {
   const may = useMay()
   const enabled = version !== undefined && may('application:software:read', `application-${appName}`)
