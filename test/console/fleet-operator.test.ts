@@ -184,6 +184,23 @@ test('the timeline shows a message with its response, and why the message was re
   await page.getByRole('slider').waitFor()
 })
 
+test('if the tokens of an endpoint cannot be read, the page shows the reason, and does not say that there are none', async () => {
+  const address = '**/api/v1/endpoints/meter-1/tokens*'
+  const none = page.getByText('Without a token the device cannot send')
+  console_.expect(/403/)
+  await page.route(address, (route) => route.fulfill({ status: 403, json: { message: 'the tokens are closed' } }))
+  await page.goto(console_.address('/endpoints/meter-1?tab=access'))
+  await page.getByText('the tokens are closed').waitFor()
+  assert.equal(await none.count(), 0)
+  await page.unroute(address)
+  await page.reload()
+  await page
+    .getByRole('row', { name: /Active/ })
+    .first()
+    .waitFor()
+  assert.equal(await none.count(), 0)
+})
+
 test('a deletion shows how many other objects are deleted too, and afterwards the API does not find the endpoint', async () => {
   await page.goto(console_.address('/endpoints?q=meter-3'))
   await settled(page)

@@ -65,7 +65,7 @@ function Tokens({ endpoint: { endpointId, appName }, mayUpdate }: TabProps) {
         )}
         {(create.problem ?? tokens.problem) && <ErrorNote problem={(create.problem ?? tokens.problem)!} />}
         {tokens.isLoading && <Loading label={texts.loading} />}
-        {!tokens.isLoading && tokens.items.length === 0 && <p>{texts.tokensNone}</p>}
+        {tokens.isRead && tokens.items.length === 0 && <p>{texts.tokensNone}</p>}
       </div>
       {tokens.items.length > 0 && (
         <div className="scroll-x">
