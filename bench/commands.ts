@@ -128,15 +128,16 @@ async function manyDevices(bench: BenchNodes, sql: Pool, unloadedP99: number): P
   const callers = await openCallers(node.baseUrl, concurrentCallers, await token())
   const path = (n: number) => pathOf(tokens[n % deviceCount]!)
   await callers.atRate(commandsPerSecond / 4, 2, path)
-  const began = performance.now()
-  const times = await callers.atRate(commandsPerSecond, seconds, path)
-  const reached = times.length / ((performance.now() - began) / 1000)
-
+  // The fastest rate is measured first, because V8 compiles the code meanwhile. This takes a fifth of the processor time of the first commands.
   const end = performance.now() + seconds * 1000
   let n = 0
   const cpu = cpuSeconds(node.pid)
   const fastest = await callers.asFastAsPossible(() => (performance.now() < end ? path(n++) : undefined))
   const cpuMs = ((cpuSeconds(node.pid) - cpu) * 1000) / fastest.length
+
+  const began = performance.now()
+  const times = await callers.atRate(commandsPerSecond, seconds, path)
+  const reached = times.length / ((performance.now() - began) / 1000)
   for (const opened of [callers, ...devices]) opened.close()
   const commits = await commitsPerSecond(sql)
   const p99 = quantile(times, 0.99)
