@@ -4,7 +4,8 @@
  */
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { MqttAddress } from '../hosts.ts'
-import { ConnectionProblem, connectMqtt, type IncomingMessage, type MqttConnection } from './mqtt-connection.ts'
+import { connectMqtt, type IncomingMessage, type MqttConnection } from './mqtt-connection.ts'
+import { ConnectionProblem } from './mqtt-socket.ts'
 
 export interface SessionOptions {
   address: MqttAddress
