@@ -111,7 +111,7 @@ suite('retries', () => {
     assert.ok(performance.now() - start >= 1000)
   })
 
-  test('a Retry-After beyond the time limit ends the call at once', async () => {
+  test('a Retry-After beyond the time limit ends the call immediately', async () => {
     const { client, requests } = await aServer(empty(503, { 'retry-after': '3600' }))
     const error = await failureOf(client.endpoints.get(endpoint))
     assert.deepEqual([error.status, error.retryAfterSeconds, requests.length], [503, 3600, 1])

@@ -26,6 +26,6 @@ test('some APIs require authentication even with the setting "all", and a settin
   assert.deepEqual([callerOf('command'), callerOf('rules')?.tenantId], [undefined, 'default'])
   assert.throws(
     () => withoutAuthentication(['rules', 'command'], log, apis),
-    /WAYPOST_AUTH contains the API "command", which always requires authentication, as do command/,
+    /WAYPOST_AUTH contains the API "command", which always requires authentication; APIs that always require authentication: command/,
   )
 })

@@ -26,6 +26,6 @@ function checkNames(given: string[], names: string[], always: Set<string>) {
   const fixed = given.find((name) => always.has(name))
   if (fixed)
     throw new Error(
-      `WAYPOST_AUTH contains the API "${fixed}", which always requires authentication, as do ${[...always].join(', ')}`,
+      `WAYPOST_AUTH contains the API "${fixed}", which always requires authentication; APIs that always require authentication: ${[...always].join(', ')}`,
     )
 }

@@ -79,7 +79,7 @@ describe('connections of one address', () => {
     assert.equal(share.open, 4)
   })
 
-  test('a limited number of refused connections stays open until CONNECT; further refused connections are closed at once', () => {
+  test('a limited number of refused connections stays open until CONNECT; further refused connections are closed immediately', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     limits.setEvictionClass(arrive('a')!, 'protected')
     const answers = Array.from({ length: 100 }, () => arrive('a'))

@@ -37,7 +37,7 @@ const wakeOtherNodesMs = 1000
 const settleMs = 30_000
 /**
  * Time until `delivered` first checks whether another node has delivered the events. It doubles with each check. This node reports its own
- * deliveries at once.
+ * deliveries immediately.
  */
 const otherNodesCheckMs = 100
 

@@ -23,7 +23,7 @@ const retrySeconds = 60
 
 /**
  * A task usually stays on the node that ran it last. The other nodes try it only if it is overdue by this time, for example because it
- * fails on that node. When a node has died, the other nodes try at once.
+ * fails on that node. When a node has died, the other nodes try immediately.
  */
 const graceSeconds = 30
 

@@ -154,7 +154,7 @@ test('a version is created, its file is uploaded with its checksum, and its roll
   await page.getByRole('button', { name: /^All that can upgrade If it were offered to/ }).waitFor()
 })
 
-test('reports of devices change the counts at once; a failure is shown with its reason, and the version is offered again', async () => {
+test('reports of devices change the counts immediately; a failure is shown with its reason, and the version is offered again', async () => {
   await report('1.1.0')
   await report('2.0.0', { statusCode: 507, reasonPhrase: 'flash <b>full</b>' })
   await page.getByText('flash <b>full</b>').waitFor()

@@ -117,7 +117,7 @@ test('a wrong clock does not prevent the sign-in, and the page says by how much 
   await page.close()
 })
 
-test('when permissions are withdrawn, open pages and live topics end at once, with the reason', async (t) => {
+test('when permissions are withdrawn, open pages and live topics end immediately, with the reason', async (t) => {
   const live = await openTab('/endpoints/meter-1')
   await live.getByText('Live', { exact: true }).waitFor()
   const people = await openTab('/users')

@@ -31,7 +31,7 @@ async function itemsAfterLeaving(pageCount: number): Promise<{ items: number; is
   return result
 }
 
-test('a short list stays in the cache, so that the back button shows it at once; the items of a long list are released', async () => {
+test('a short list stays in the cache, so that the back button shows it immediately; the items of a long list are released', async () => {
   assert.deepEqual(await itemsAfterLeaving(2), { items: 2, isCached: true })
   assert.deepEqual(await itemsAfterLeaving(3), { items: 0, isCached: false })
 })

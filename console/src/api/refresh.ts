@@ -1,9 +1,9 @@
-/** Reads lists and objects again when the live stream delivers an event: at once, and then at most once a second. */
+/** Reads lists and objects again when the live stream delivers an event: immediately, and then at most once a second. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
 import { type LiveState, type LiveTopic, useLive } from './live.ts'
 
-/** Returns a function that reads nouns again at once: `reread('alerts')`. */
+/** Returns a function that reads nouns again immediately: `reread('alerts')`. */
 export function useReread(): (...nouns: string[]) => void {
   const queries = useQueryClient()
   return useCallback(

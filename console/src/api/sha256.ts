@@ -112,7 +112,7 @@ export async function sha256(text: string): Promise<Uint8Array> {
   return hash.end()
 }
 
-/** Up to this size, a file is read at once and hashed by `crypto.subtle`, which is faster. */
+/** Up to this size, a file is read as a whole and hashed by `crypto.subtle`, which is faster. */
 const wholeBytesMax = 64 * 1024 * 1024
 const partBytes = 2 * 1024 * 1024
 

@@ -60,7 +60,7 @@ export function SessionGate({ opened }: { opened: OpenedSession }) {
 
 const retryMs = 5_000
 
-/** Shows that the sign-in failed. If the problem is temporary, the sign-in is tried again automatically; the key r tries it at once. */
+/** Shows that the sign-in failed. If the problem is temporary, the sign-in is tried again automatically; the key r tries it immediately. */
 function Failed({ error, session }: { error: unknown; session: Session }) {
   const problem = problemOf(error)
   const retry = () => void session.start({})

@@ -62,7 +62,7 @@ export function Shell({ isHidden, waitsForMe }: Props) {
   )
 }
 
-/** Time after which the palette is loaded in the background, so that it opens at once. */
+/** Time after which the palette is loaded in the background, so that it opens immediately. */
 const preloadMs = 2_000
 
 /** Reads all data of the page again when the permissions of the caller change. */

@@ -44,7 +44,7 @@ function useIsPainted(hasRows: boolean): boolean {
   return isPainted
 }
 
-/** Observes the size of the table. Unlike the function of the library, it does not force the browser to compute the layout at once. */
+/** Observes the size of the table. Unlike the function of the library, it does not force the browser to compute the layout immediately. */
 function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
   if (!scrollElement) return
   const observer = new ResizeObserver(([entry]) => {
@@ -56,8 +56,8 @@ function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, on
 }
 
 /**
- * Scrolls the table only if its position changes, because scrolling forces the browser to compute the layout at once. A new table already
- * has the right position.
+ * Scrolls the table only if its position changes, because scrolling forces the browser to compute the layout immediately. A new table
+ * already has the right position.
  */
 const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
   if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)

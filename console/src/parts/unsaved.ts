@@ -51,7 +51,7 @@ function ask(asked: PendingLeave) {
   notify()
 }
 
-/** Runs an action that leaves the page: at once, or after the user agrees to lose the input. */
+/** Runs an action that leaves the page: immediately, or after the user agrees to lose the input. */
 export function leave(action: () => void) {
   if (forms.size === 0) return action()
   ask({ action, from: 'page', forms: [...forms] })
@@ -63,7 +63,10 @@ export const LeaveContext = createContext<(action: () => void) => void>(leave)
 /** Returns the forms that currently have unsaved input. */
 export const formsWithText = (): ReadonlySet<symbol> => new Set(forms)
 
-/** Closes a dialog: at once, or after the user agrees. `before` are the forms of the page behind the dialog, which are not discarded. */
+/**
+ * Closes a dialog immediately, or after the user agrees. `before` contains the forms of the page behind the dialog, which are not
+ * discarded.
+ */
 export function leaveDialog(action: () => void, before: ReadonlySet<symbol>) {
   const own = [...forms].filter((form) => !before.has(form))
   if (own.length === 0) return action()

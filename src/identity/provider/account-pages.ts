@@ -44,7 +44,7 @@ const send = ({ reply }: Visit, status: number, { html, headers }: Page) =>
 const accountOf = ({ mount }: Visit) => `${mount}/account`
 
 export const waitText = ({ wait, locked }: Wait) =>
-  `${locked ? 'Too many failed attempts.' : 'Too many attempts at once.'} Please try again in ${wait} seconds.`
+  `${locked ? 'Too many failed attempts.' : 'Too many attempts at the same time.'} Please try again in ${wait} seconds.`
 export const differentText = 'The two new passwords differ.'
 /** Returns a sentence with the problem that the password rule reports. */
 export const sentenceOf = (problem: string) => `Please choose another password: ${problem}.`

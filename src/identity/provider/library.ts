@@ -30,7 +30,9 @@ export interface Extras {
 export const extrasOf = (ctx: Ctx) => (ctx.req as unknown as { waypost: Extras }).waypost
 
 const waitText = ({ wait, locked }: Wait) =>
-  locked ? `too many failed attempts, try again in ${wait} s` : `too many attempts at once, try again in ${wait} s`
+  locked
+    ? `too many failed attempts, try again in ${wait} s`
+    : `too many attempts at the same time, try again in ${wait} s`
 
 /** Creates the 429 of a lockout in the error format of RFC 6749. */
 export function tooManyAttempts({ errors }: Library, ctx: Ctx, wait: Wait) {

@@ -85,7 +85,7 @@ async function checkPassword(visit: Visit) {
   if (result === 'wrong') return showLogin(visit, 401, { error: 'The user name or the password is wrong.', username })
   if ('wait' in result) {
     reply.header('retry-after', String(result.wait))
-    const problem = result.locked ? 'Too many failed attempts.' : 'Too many attempts at once.'
+    const problem = result.locked ? 'Too many failed attempts.' : 'Too many attempts at the same time.'
     return showLogin(visit, 429, { error: `${problem} Please try again in ${result.wait} seconds.`, username })
   }
   return continueAs(visit, result.user)

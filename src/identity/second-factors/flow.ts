@@ -40,7 +40,7 @@ export type Flow = ReturnType<typeof createFlow>
 const wrongCode = 'The code is wrong, or it was used already.'
 const wrongKey = 'The security key was not accepted.'
 const waitText = ({ wait, locked }: Wait) =>
-  `${locked ? 'Too many failed attempts.' : 'Too many attempts at once.'} Please try again in ${wait} seconds.`
+  `${locked ? 'Too many failed attempts.' : 'Too many attempts at the same time.'} Please try again in ${wait} seconds.`
 const textIn = (value: unknown) => (typeof value === 'string' ? value : '')
 
 export function createFlow(kit: Pick<Kit, 'secrets' | 'baseUrl'>, factors: SecondFactors) {

@@ -73,7 +73,7 @@ const isInterruption = (error: unknown) =>
   ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'EPIPE'].includes((error as { code?: string }).code ?? '')
 
 /**
- * Discards the rest of the body after an early response, because closing the connection at once could lose the response. Returns
+ * Discards the rest of the body after an early response, because closing the connection immediately could lose the response. Returns
  * true if the connection has to be closed with the response.
  */
 export function abandonBody(request: IncomingMessage): boolean {

@@ -122,7 +122,7 @@ const created = {
   },
 }
 const background =
-  'Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on ' +
+  'Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on ' +
   'each endpoint when the job is created; endpoints without it fail with a reason.'
 
 export const createDeletion = {

@@ -81,7 +81,7 @@ export const invokeCommand = {
   summary: 'Invoke a command on an endpoint',
   description:
     'The body is the payload: JSON, or text with `Content-Type: text/plain`, which the device gets as a JSON string. An empty body is a ' +
-    'command without payload. The device gets the command at once if it is connected, and otherwise when it connects or asks. The ' +
+    'command without payload. The device gets the command immediately if it is connected, and otherwise when it connects or asks. The ' +
     'response has the payload of its result, whatever status the device reports; the command resource shows that status.',
   params: ofType,
   query: Type.Object({

@@ -63,7 +63,7 @@ export const putEndpointConfig = {
   summary: 'Set the configuration of an endpoint',
   description:
     'Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current ' +
-    'configuration changes nothing. If the effective configuration of a connected device changes, the device gets it at once.',
+    'configuration changes nothing. If the effective configuration of a connected device changes, the device gets it immediately.',
   params: ofEndpoint,
   query: named,
   body: payload,
@@ -145,7 +145,7 @@ export const putDefault = {
   name: 'configurations.defaults.update',
   summary: 'Set the default configuration of an application version',
   description:
-    'The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once.',
+    'The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it immediately.',
   params: ofVersion,
   query: named,
   body: payload,

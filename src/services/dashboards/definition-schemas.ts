@@ -165,7 +165,7 @@ const kinds = {
     payload: optional(AnyJson({ description: 'Payload of the command: any JSON. Default: none.' })),
     label: optional(text(100, 'Text of the button. Default: the type of the command.')),
     confirm: optional(
-      text(300, 'Question that has to be confirmed first. Default: none, the command is sent at once.'),
+      text(300, 'Question that has to be confirmed first. Default: none, the command is sent immediately.'),
     ),
   },
   text: {

@@ -19,7 +19,7 @@ export const texts = {
   tenant: 'the tenant',
   search: 'Endpoint id',
   emptyTitle: 'No alerts yet',
-  emptyText: 'A rule with an alert action, or an alert setting, activates alerts. They appear here at once.',
+  emptyText: 'A rule with an alert action, or an alert setting, activates alerts. They appear here immediately.',
   rules: 'Rules',
   loading: 'Loading the alert',
   about: 'About',

@@ -16,7 +16,7 @@ export const texts = {
   loading: 'Loading the configuration',
   text: 'Default configuration',
   textNote:
-    'JSON. The default applies to all endpoints of the version that have no configuration of their own. Connected devices get the default at once.',
+    'JSON. The default applies to all endpoints of the version that have no configuration of their own. Connected devices get the default immediately.',
   none: 'This version has no default with this name yet.',
   changes: 'Changes before saving',
   changed: 'Last change',
@@ -44,10 +44,10 @@ export const texts = {
   applyTitle: 'Send this configuration?',
   applyEndpoints: (number: number) =>
     number === 1
-      ? 'One endpoint gets the configuration, at once if the endpoint is connected.'
-      : `${count(number)} endpoints get it, at once if they are connected.`,
+      ? 'One endpoint gets the configuration, immediately if the endpoint is connected.'
+      : `${count(number)} endpoints get the configuration, immediately if they are connected.`,
   applyFilter:
-    'Every endpoint that matches the filter now gets the configuration; connected endpoints get it at once. Endpoints that match later do not get it.',
+    'Every endpoint that matches the filter now gets the configuration, connected endpoints immediately. Endpoints that match later do not get it.',
   applied: (number: number) =>
     number === 1 ? '1 endpoint has this configuration now' : `${count(number)} endpoints have this configuration now`,
   toStatuses: 'Watch their statuses',

@@ -112,7 +112,7 @@ export const editTexts = {
   payload: 'Payload',
   buttonLabel: 'Text of the button',
   confirm: 'Question before sending',
-  confirmNote: 'Without a question, the command is sent at once.',
+  confirmNote: 'Without a question, the command is sent immediately.',
   text: 'Text',
   textNote: 'Markdown: # heading, **strong**, *emphasis*, - list, [link](https://…), | table |. HTML is shown as text.',
   colours: {

@@ -234,8 +234,8 @@ const Filters = memo(
 )
 
 /**
- * The search field is rendered at once. The same field stays when the choices are rendered beside it, so that no typed text is lost. On a
- * slow computer it would delay the rows if it were rendered while they are read.
+ * The search field is rendered immediately. The same field stays when the choices are rendered beside it, so that no typed text is lost. On
+ * a slow computer it would delay the rows if it were rendered while they are read.
  */
 function FilterFields({ address, counts, isWhole }: FiltersProps) {
   return (

@@ -26,7 +26,7 @@ export const tabTexts = {
   },
   zoomed: 'A part of the time is shown.',
   zoomOut: 'Show the whole time',
-  seriesMax: (max: number) => `At most ${max} series are shown at once.`,
+  seriesMax: (max: number) => `At most ${max} series are shown at the same time.`,
   // configuration
   configured: 'Configured',
   applied: 'Applied by the device',
@@ -50,7 +50,7 @@ export const tabTexts = {
   reported: 'Reported',
   edit: 'Edit',
   configJson: 'Configuration as JSON',
-  configNote: 'A connected device gets the configuration at once.',
+  configNote: 'A connected device gets the configuration immediately.',
   saved: 'Configuration saved',
   save: 'Save',
   cancel: 'Cancel',

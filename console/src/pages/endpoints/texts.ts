@@ -88,7 +88,7 @@ export const bulkTexts = {
   versionNote: 'The change fails for endpoints of another application; all other endpoints are changed.',
   configName: 'Name of the configuration',
   config: 'Configuration',
-  configNote: 'Connected devices get the configuration at once.',
+  configNote: 'Connected devices get the configuration immediately.',
   preview: 'Preview',
   start: (number: number) => `Start for ${endpoints(number)}`,
   startDeletion: (number: number) => `Delete ${endpoints(number)}`,

@@ -46,7 +46,7 @@ export const formTexts = {
   // start
   start: 'Start',
   startTitle: (version: string) => `Start the rollout of ${version}`,
-  startText: 'Connected endpoints get the version at once, other endpoints when they connect or request it.',
+  startText: 'Connected endpoints get the version immediately, other endpoints when they connect or request it.',
   startTo: 'Offer it to',
   started: 'Rollout started',
   startNoFilters: 'Choose at least one filter.',
@@ -78,7 +78,7 @@ export const formTexts = {
   retry: (endpointId: string) => `Offer it to ${endpointId} again`,
   retryAll: 'Retry all',
   retryAllTitle: (version: string) => `Offer ${version} again to all that failed?`,
-  retryAllText: 'Connected endpoints get the version at once. Earlier failures no longer count for the threshold.',
+  retryAllText: 'Connected endpoints get the version immediately. Earlier failures no longer count for the threshold.',
   retried: (number: number) =>
     number === 1
       ? '1 endpoint is offered the version again'

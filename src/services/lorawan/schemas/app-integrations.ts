@@ -83,7 +83,7 @@ export const getAppIntegration = {
 export const patchAppIntegration = {
   name: 'appIntegrations.patch',
   summary: 'Change an application integration',
-  description: 'A new API key is used at once: the session is opened again.',
+  description: 'A new API key is used immediately: the session is opened again.',
   params,
   body: common.integrationPatch('AppIntegrationPatch'),
   response: { 200: AppIntegration },

@@ -314,7 +314,7 @@ export const startBatch = {
   name: 'endpoints.batches.create',
   summary: 'Register up to 1000 endpoints in the background',
   description:
-    'Answers at once with the id of a task. The batch is complete when `createdCount` and `failedCount` of its status add up to ' +
+    'Answers immediately with the id of a task. The batch is complete when `createdCount` and `failedCount` of its status add up to ' +
     'the number of endpoints in the request.',
   body: Type.Object(
     {

@@ -25,7 +25,7 @@ export const retryRollout = {
   name: 'software.rollout.retry',
   summary: 'Retry a software version on endpoints that failed',
   description:
-    'Offers the version again to endpoints that could not apply it; connected endpoints get the version at once. ' +
+    'Offers the version again to endpoints that could not apply it; connected endpoints get the version immediately. ' +
     'Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. ' +
     'A rollout that is paused or halted stays so.',
   params: ofVersion,

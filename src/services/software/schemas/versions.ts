@@ -11,7 +11,7 @@ const RolloutFilter = Type.Object(
         pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$',
         maxLength: 20,
         description:
-          "Endpoints of the filter are offered the version from this time on (UTC, `yyyy-MM-dd'T'HH:mm:ss'Z'`). Default: at once.",
+          "Endpoints of the filter are offered the version from this time on (UTC, `yyyy-MM-dd'T'HH:mm:ss'Z'`). Default: immediately.",
         examples: ['2026-09-01T08:00:00Z'],
       }),
     ),
@@ -148,7 +148,7 @@ export const readSoftware = {
 export const createSoftware = {
   name: 'software.create',
   summary: 'Create a software version',
-  description: 'Connected endpoints for which the version is the new target get it at once.',
+  description: 'Connected endpoints for which the version is the new target get it immediately.',
   params: ofVersion,
   body: NewSoftware,
   response: { 201: describedAs(Software, 'The version was created; `Location` holds its address.') },

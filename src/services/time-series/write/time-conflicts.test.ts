@@ -14,7 +14,7 @@ function aStampedSample() {
 }
 
 for (const isAlone of [true, false])
-  test(`after a slot change, a node that is ${isAlone ? '' : 'not '}alone ${isAlone ? 'writes at once' : 'looks endpoints up'}`, async () => {
+  test(`after a slot change, a node that is ${isAlone ? '' : 'not '}alone ${isAlone ? 'writes immediately' : 'looks endpoints up'}`, async () => {
     const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 30, isAlone: () => isAlone })
     const rows = aStampedSample()
     assert.equal(

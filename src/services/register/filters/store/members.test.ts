@@ -32,7 +32,7 @@ suite('a list with filters finds the same endpoints with every strategy of the s
     filters.even = await aFilter('Even', { 'metadata.even': true })
     filters.third = await aFilter('Third', { 'metadata.third': true })
   })
-  const strategies = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
+  const strategies = { 'members first': 0, 'one by one': 1_000_000, 'all in one query': 20_001 }
   for (const [name, membersOfFirst] of Object.entries(strategies)) {
     const find = async (listFields: object, page = { offset: 0, limit: 5000 }) => {
       const listQuery = {

@@ -113,7 +113,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
     },
   }).then((ended) => {
     result = ended
-    // An execution on demand has no stored event, so no action is unsettled and the traces can be written at once.
+    // An execution on demand has no stored event, so no action is unsettled and the traces can be written immediately.
     void writeTraces(ended.traces)
     return ended
   })
