@@ -85,7 +85,7 @@ export const texts = {
   typeToConfirm: (word: string) => `Type ${word} to confirm`,
   conflictTitle: 'Somebody else has changed this',
   conflictText:
-    'It changed after you opened it. “Save mine” saves what you changed, and keeps what only the other person changed.',
+    'The object changed after you opened it. “Save mine” saves what you changed, and keeps what only the other person changed.',
   conflictField: 'Field',
   conflictTheirs: 'Now on the platform',
   conflictYours: 'Your change',

@@ -60,7 +60,7 @@ export const settingTexts = {
   endpointIds: 'Endpoints',
   endpointIdsNote: 'Ids, separated by spaces.',
   activationExpression: 'Script that opens an alert',
-  activationNote: 'It runs for each message with samples.',
+  activationNote: 'The script runs for each message with samples.',
   activationStart:
     'const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples\nreturn sample.temperature > 30\n',
   resolutionExpression: 'Script that resolves the alert',

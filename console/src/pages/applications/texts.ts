@@ -35,7 +35,7 @@ export const texts = {
   newTitle: 'New application',
   editTitle: (name: string) => `Edit ${name}`,
   name: 'Name',
-  nameNote: '1 to 128 lower-case letters, digits, _ and -. It is unique on the platform and cannot be changed.',
+  nameNote: '1 to 128 lower-case letters, digits, _ and -. The name is unique on the platform and cannot be changed.',
   displayName: 'Display name',
   description: 'Description',
   submit: 'Create',

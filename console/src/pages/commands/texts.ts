@@ -28,7 +28,7 @@ export const texts = {
   endpointId: 'Endpoint',
   endpointNote: 'Id of the endpoint. For many endpoints, select them on the page Endpoints.',
   type: 'Type',
-  typeNote: 'Letters, digits, _ and -. The device decides what it means.',
+  typeNote: 'Letters, digits, _ and -. The device decides what the type means.',
   payload: 'Payload',
   payloadNote: 'JSON. Empty: a command without payload.',
   ttl: 'Expires after',

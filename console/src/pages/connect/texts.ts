@@ -75,7 +75,7 @@ export const texts = {
   refusedOther:
     'A message or connection was refused. The refusal names no known device, so the message may be from this device.',
   rejected: (status: number) => `The platform rejected a message of this device with status ${status}.`,
-  noReason: 'It did not say why.',
+  noReason: 'No reason was given.',
   times: (number: number) => `${count(number)} times`,
   arrived: (values: string) => `The first message is here: ${values}.`,
   arrivedNoPoint: 'A message arrived. It has no values to draw; this is what it says:',

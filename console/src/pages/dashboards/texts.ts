@@ -44,7 +44,7 @@ export const texts = {
   showVersions: 'Versions',
   versionsOf: (name: string) => `Versions of ${name}`,
   noWidgetsTitle: 'This dashboard is empty',
-  noWidgetsText: 'Edit it to add charts, values, tables, a map, alerts, buttons and texts.',
+  noWidgetsText: 'Edit the dashboard to add charts, values, tables, a map, alerts, buttons and texts.',
   noWidgetsReader: 'Its owner has not added anything yet.',
   bar: 'Choices of the dashboard',
   time: 'Time',

@@ -2,7 +2,7 @@ export const commandTexts = {
   tryOut: 'Try a command',
   list: 'Commands',
   type: 'Type',
-  typeNote: 'Letters, digits, _ and -. The device decides what it means.',
+  typeNote: 'Letters, digits, _ and -. The device decides what the type means.',
   knownTypes: (types: string) => `Used in this application: ${types}.`,
   payload: 'Payload',
   payloadNote: 'Any JSON value. Leave it empty for a command without payload.',

@@ -24,7 +24,7 @@ export const texts = {
   },
   allConnections: 'All',
   incomplete:
-    'There are too many endpoints to count them in time. Only the endpoints that were registered first are counted.',
+    'There are too many endpoints to count all of them in time. Only the endpoints that were registered first are counted.',
   byFilter: (id: string) => `Only endpoints that match the filter ${id}.`,
   byMetadata: (where: string) => `Only endpoints with the metadata ${where}.`,
   columns: {
@@ -76,10 +76,10 @@ export const bulkTexts = {
   configuration: { action: 'Set a configuration', title: 'Set a configuration of many endpoints' },
   deletion: { action: 'Delete', title: 'Delete many endpoints' },
   commandType: 'Type of the command',
-  commandTypeNote: 'Letters, digits, _ and -. The device decides what it means.',
+  commandTypeNote: 'Letters, digits, _ and -. The device decides what the type means.',
   payload: 'Payload',
   payloadNote: 'Any JSON value. Leave it empty for a command without payload.',
-  ttl: 'Seconds until it expires',
+  ttl: 'Seconds until the command expires',
   ttlNote: 'Devices that connect within this time get the command.',
   merge: 'Changes',
   mergeNote: 'A JSON object: keys get these values, null deletes a key, other keys stay.',
@@ -98,7 +98,7 @@ export const bulkTexts = {
     version: (number: number) => `This moves ${endpoints(number)} to the version. Nothing has happened yet.`,
     configuration: (number: number) => `This sets the configuration of ${endpoints(number)}. Nothing has happened yet.`,
     deletion: (number: number) =>
-      `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,
+      `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. The deletion cannot be undone. Nothing has happened yet.`,
   },
   parameters: 'What the job will do',
   samples: 'The first of these endpoints',

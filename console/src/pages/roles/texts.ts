@@ -41,7 +41,7 @@ export const texts = {
   newTitle: 'New role',
   editTitle: (name: string) => `Edit ${name}`,
   name: 'Name',
-  nameNote: '1 to 100 letters, digits, spaces and . _ : -. It cannot be changed.',
+  nameNote: '1 to 100 letters, digits, spaces and . _ : -. The name cannot be changed.',
   description: 'Description',
   scopes: 'Scopes',
   scopesNote: 'You can give only scopes that you hold yourself.',

@@ -32,7 +32,7 @@ export const libraryTexts = {
   secretName: 'Name',
   secretNameNote: '1 to 100 letters, digits, _ . and -, unique in the tenant.',
   value: 'Value',
-  valueNote: 'It is stored sealed and never shown again, also not to you.',
+  valueNote: 'The value is stored encrypted and never shown again, not even to you.',
   newValueNote: 'Leave it empty to keep the present value, which nobody can read.',
   usage: (name: string) => `ctx.toolbox.secrets.get('${name}')`,
   usageNote: 'Scripts whose author may read the secret get its value with',

@@ -5,7 +5,7 @@ export const traceTexts = {
     EXPRESSION_EVALUATION: 'The script failed',
     ACTION_EXECUTION: 'The action failed',
     RULE_DISABLED: 'The rule was disabled',
-    TIMEOUT: 'It took too long',
+    TIMEOUT: 'The run took too long',
     DEPTH_LIMIT: 'Too many rules started each other',
   } as Record<string, string>,
   columns: {

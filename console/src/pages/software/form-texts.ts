@@ -11,7 +11,7 @@ export const formTexts = {
   version: 'Version',
   versionNote: 'A semantic version, such as 1.4.0 or 2.0.0-rc.1.',
   filename: 'Name of the file',
-  filenameNote: 'If it is given, only a file with this name can be uploaded.',
+  filenameNote: 'If a name is given, only a file with this name can be uploaded.',
   specification: 'Specification for devices',
   specificationNote: 'Any JSON; devices get it with the link to the file.',
   metadata: 'Metadata',

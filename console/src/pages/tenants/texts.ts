@@ -88,7 +88,7 @@ export const texts = {
   newTitle: 'New tenant',
   name: 'Name',
   tenantId: 'Id',
-  tenantIdNote: '1 to 63 lower-case letters, digits, _ and -. Default: made from the name. It cannot be changed.',
+  tenantIdNote: '1 to 63 lower-case letters, digits, _ and -. Default: made from the name. The id cannot be changed.',
   package: 'Package',
   packageNote: 'Limits storage, traffic and requests of the tenant.',
   subscription: 'Subscription',

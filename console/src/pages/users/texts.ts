@@ -66,7 +66,7 @@ export const texts = {
   keysColumns: { name: 'Name', created: 'Created', used: 'Last used', expires: 'Expires' },
   never: 'Never',
   accessTitle: (name: string) => `What can ${name} do here, and why?`,
-  accessLead: 'Choose where. Permissions on the tenant apply to everything below it.',
+  accessLead: 'Choose a resource. Permissions on the tenant apply to everything below it.',
   resource: 'Resource',
   resourceNote:
     'tenant-system is the whole tenant. Or a resource after the resources that contain it, such as application-meters,endpoint-1.',

@@ -14,7 +14,7 @@ function aStampedSample() {
 }
 
 for (const isAlone of [true, false])
-  test(`after a slot change, a node that is ${isAlone ? '' : 'not '}alone ${isAlone ? 'writes immediately' : 'looks endpoints up'}`, async () => {
+  test(`after a slot change, a node ${isAlone ? 'that is alone writes without a lookup' : 'with other nodes looks up endpoints'}`, async () => {
     const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 30, isAlone: () => isAlone })
     const rows = aStampedSample()
     assert.equal(
@@ -26,7 +26,7 @@ for (const isAlone of [true, false])
     assert.equal(conflicts.needLookup(rows, 2), !isAlone)
   })
 
-test('a slot that is replaced immediately does not shorten the time of lookups in the next slot', () => {
+test('if a slot is soon replaced, lookups in the next slot continue for the full time', () => {
   const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 60_000, isAlone: () => true })
   const rows = aStampedSample()
   assert.equal(conflicts.needLookup(rows, 1), true)
