@@ -109,11 +109,13 @@ export async function run(args: string[]): Promise<number> {
     printContents(backup.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
     print(`Read back and verified. SHA-256 ${passphrase === undefined ? '' : 'before encryption '}${backup.sha256}`)
     if (passphrase === undefined)
-      print('It contains the key of the stored secrets: keep it as safe as the data directory (its mode is 0600).')
-    else print('It is encrypted: nobody can restore it without the passphrase.')
+      print(
+        'The backup contains the key of the stored secrets: keep the file as safe as the data directory (mode 0600).',
+      )
+    else print('The backup is encrypted: nobody can restore it without the passphrase.')
     const source =
       config.masterKey === undefined ? join(config.dataDirectory, 'keys', 'master.key') : 'WAYPOST_MASTER_KEY'
-    print(`To restore it on another installation, also keep the master key that authenticates it: ${source}.`)
+    print(`To restore the backup on another installation, also keep the master key of this installation: ${source}.`)
     return 0
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)

@@ -77,12 +77,14 @@ async function check(file: string, flags: Flags): Promise<number> {
   const { verified } = await verify(loadConfig(), file)
   describe(file, verified)
   print('Every checksum matches.')
-  if (key === 'none') print('Its origin was not checked.')
+  if (key === 'none') print('The origin of the backup was not checked.')
   else if (!key)
-    print('Its origin was not checked: this installation has no master key. Name a key file with --key-file.')
+    print(
+      'The origin of the backup was not checked: this installation has no master key. Name a key file with --key-file.',
+    )
   else {
     authenticate(file, verified, key)
-    print(`It was made with the master key ${keyIdOf(key)}.`)
+    print(`The backup was made with the master key ${keyIdOf(key)}.`)
   }
   return 0
 }

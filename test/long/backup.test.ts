@@ -165,7 +165,7 @@ async function onOtherMachine(command: Command, file: string, keyFile: string) {
     /^waypost: .* was made with another master key \([0-9a-f]{16}, this installation has [0-9a-f]{16}\)/,
   )
   assert.equal(checked.code, 0, checked.stderr)
-  assert.match(checked.stdout, /Every checksum matches\.\nIt was made with the master key [0-9a-f]{16}\./)
+  assert.match(checked.stdout, /Every checksum matches\.\nThe backup was made with the master key [0-9a-f]{16}\./)
   assert.equal(both.code, 2)
   assert.equal(missing.code, 1)
   assert.match(missing.stderr, /^waypost: .*ENOENT/)
@@ -218,7 +218,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
     command(['restore', file, '--check'], { directory: join(directory, 'none') }),
     run('restore', file),
   ])
-  assert.match(backup.stdout, /keep the master key that authenticates it: .*keys\/master\.key/)
+  assert.match(backup.stdout, /keep the master key of this installation: .*keys\/master\.key/)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists already/)
   assert.equal(checked.code, 0, checked.stderr)

@@ -25,7 +25,7 @@ test('a backup that is encrypted with a passphrase can only be restored with thi
   assert.deepEqual([short.code, /at least 12 characters/.test(short.stderr)], [2, true])
   const backup = await runCommand(['backup', file], withFile)
   assert.equal(backup.code, 0, backup.stderr)
-  assert.match(backup.stdout, /It is encrypted/)
+  assert.match(backup.stdout, /The backup is encrypted/)
   assert.ok(!readFileSync(file).includes('kept-in-backup'))
   assert.ok(!`${backup.stdout}${backup.stderr}`.includes(passphrase))
   assert.equal((await ask('DELETE /api/v1/applications/kept-in-backup')).status < 300, true)

@@ -32,7 +32,7 @@ const partOf = (profile: string, name: string) =>
 const blocksOf = (text: string) => text.match(/-----BEGIN[\s\S]*?-----END [A-Z ]+-----/g)!
 
 suite('VPN clients over HTTP', () => {
-  test('a client is created with an address of its kind, read and listed, the newest first', async () => {
+  test('a new client gets an address of the range of its type, and the list begins with the newest client', async () => {
     const created = await admin(`POST ${root}`, { name: 'pump-7', type: 'device' })
     assert.equal(created.status, 201, created.text)
     const { data } = created.body
@@ -55,7 +55,7 @@ suite('VPN clients over HTTP', () => {
     assert.match(body.server.problem, /waypost vpn/)
   })
 
-  test('lists filter exactly by ids, name, endpoint, state and address, and count all matches', async () => {
+  test('a list can be filtered by exact ids, name, endpoint, state and address, and counts all matches', async () => {
     const [one, two] = [await aClient({ name: 'filter-a' }), await aClient({ name: 'filter-ab' })]
     const idsOf = async (query: string) => {
       const { status, body, text } = await admin(`GET ${root}?${query}`)
@@ -172,7 +172,7 @@ suite('VPN clients over HTTP', () => {
 })
 
 suite('the creator of a client', () => {
-  test('the creator of a client holds every scope on it without a permission on the tenant', async () => {
+  test('the creator of a client gets every scope on this client, even without permissions on the tenant', async () => {
     const [row] = await sql`select backend_client_id as id from identity.realms where tenant_id = 'default'`
     const caller = aCaller({ on: { 'tenant-system': ['vpnclient:create'] } })
     const creator = waypost.as({ ...caller, subject: { type: 'client', id: row!.id } })

@@ -152,7 +152,7 @@ async function end(state: State, entry: Entry, last: AttemptOutcome) {
   const outcome = await masked(state, entry.tenantId, outcomeOf(entry.id, entry.attempts, last))
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
   const ended = { id: entry.id, action: entry.action, outcome, durationMs }
-  // If this insert failed, the code that started it has reported the error.
+  // If the insert of the row failed, the code that started the insert has reported the error.
   await entry.unstored?.storing?.catch(() => {})
   if (!state.entries.has(entry.id)) return
   const isOwn = isUnstored(entry) ? await endUnstored(state, entry, ended) : await state.writes.end(ended)
@@ -208,7 +208,7 @@ function drop(state: State, matches: (entry: Entry) => boolean) {
   for (const entry of state.entries.values().filter(matches)) forget(state, entry)
 }
 
-/** Drops the deliveries that other nodes took over because they considered this node dead. */
+/** Drops the deliveries of this node that other nodes took over when they considered this node dead. */
 async function dropLost(state: State) {
   const { kit, entries } = state
   // If another node took over an event, it has stored the delivery. The insert then has no effect, and the entry is dropped.
