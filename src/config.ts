@@ -245,7 +245,7 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     natsUrl: value.NATS_URL,
-    /** APIs for which authentication is off: all, or the named ones. */
+    /** APIs for which authentication is off: all APIs, or the named APIs. */
     withoutAuthentication,
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },

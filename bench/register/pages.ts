@@ -18,7 +18,10 @@ const withMetadata = [...shared, 'metadata', 'metadata_updated_date']
 /** The columns of the plain statement for one endpoint. */
 export const columnsOfOne = withMetadata
 
-/** Returns the number of an endpoint. Numbers of successive rounds are far apart. All exist in the smaller of the measured registers. */
+/**
+ * Returns the number of an endpoint. Numbers of successive rounds are far apart. The smaller of the measured registers also contains these
+ * endpoints.
+ */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 
 /** Returns the number of an endpoint whose version is the version that the round requests. Every third endpoint has the same version. */

@@ -219,7 +219,7 @@ const cases: [
   ['a part of it', { 'tenant-system': ['a', 'b'] }, ['b', 'c'], { 'tenant-system': ['b'] }],
   ['nothing of it', { 'tenant-system': ['a'] }, [], {}],
   [
-    'of every scope just the named ones',
+    'of every scope only the named scopes',
     { 'endpoint-1': ['*'], 'platform-system': ['*'] },
     ['a'],
     { 'endpoint-1': ['a'], 'platform-system': ['a'] },

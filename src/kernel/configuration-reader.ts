@@ -1,4 +1,4 @@
-/** Checks configurations that users send, and reads stored ones. Both use the schemas of the service instances. */
+/** Checks the configurations that users send, and reads stored configurations, with the schemas of the service instances. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'

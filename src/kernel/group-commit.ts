@@ -25,7 +25,7 @@ export interface GroupCommit<G extends Group> {
    * the calls. Throws 503 if too many bytes are pending.
    */
   current(key?: string): G
-  /** Resolves when the rows just added to `current` are durable. */
+  /** Resolves when the rows that the caller has added to `current` are durable. */
   committed(): Promise<void>
   /** Returns whether rows of this key wait or are being written. */
   isPending(key: string): boolean

@@ -215,7 +215,7 @@ export function createJobs({
   }
 }
 
-/** Reads all queues in one statement, then creates missing queues and updates changed ones. Usually there is nothing to do. */
+/** Reads all queues in one statement, then creates missing queues and updates changed queues. Usually there is nothing to do. */
 async function openQueues(boss: PgBoss, jobs: JobType<object>[]) {
   if (jobs.length === 0) return
   const queues = new Map((await boss.getQueues(jobs.map(({ name }) => name))).map((queue) => [queue.name, queue]))

@@ -43,7 +43,7 @@ export interface ClassInfo {
   readonly constants: Map<string, Constant>
   /** The one abstract method of a functional interface. */
   functional?: Method
-  /** The methods including inherited ones. Built at first use. */
+  /** The methods, including inherited methods. Built at first use. */
   allMethods?: Map<string, Method>
   /** Names of the class and its ancestors. Built at first use. */
   ancestors?: Set<string>

@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts'
 
 const Text = (pattern: string) => Type.String({ pattern })
 const OrNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
-/** PostgreSQL truncates identifiers to 63 bytes, so two longer ones could collide. */
+/** PostgreSQL truncates identifiers to 63 bytes, so two longer identifiers could collide. */
 const Identifier = Type.String({ minLength: 1, maxLength: 63, pattern: '^[^\\u0000]+$' })
 
 const Shape = Type.Object({

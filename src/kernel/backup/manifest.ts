@@ -26,7 +26,7 @@ export interface Manifest {
 export interface TableEntry {
   schema: string
   name: string
-  /** All columns except generated ones, which cannot be written. */
+  /** All columns except generated columns, which cannot be written. */
   columns: string[]
 }
 

@@ -28,7 +28,7 @@ export const Command = Type.Object(
     endpointId: Type.String({ description: 'Id of the endpoint.' }),
     status: Type.Enum(['PENDING', 'EXECUTED', 'EXPIRED'], {
       description:
-        'PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later ones are ignored.',
+        'PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later results are ignored.',
     }),
     statusCode: Type.Optional(
       Type.Integer({ description: 'HTTP status of the result. Omitted if it was not executed.' }),

@@ -93,7 +93,7 @@ const common = {
   height: position('Number of rows.', 1, 200),
 }
 
-/** The fields of each kind of widget, besides the common ones. */
+/** The fields of each kind of widget, besides the fields of all widgets. */
 const kinds = {
   chart: {
     series: Type.Array(Series, { minItems: 1, maxItems: 50, description: 'Series to draw.' }),

@@ -5,7 +5,7 @@ export const trafficLogSettings = defineSettings(
     TRAFFIC_LOG_PAYLOAD_BYTES: {
       kind: 'integer',
       default: '16384',
-      meaning: 'maximum payload in bytes that the traffic log stores; longer ones are cut and marked',
+      meaning: 'maximum payload in bytes that the traffic log stores; longer payloads are cut and marked',
     },
     TRAFFIC_LOG_DAYS: {
       kind: 'integer',

@@ -22,7 +22,7 @@ export const texts = {
   expiringNote: (number: number) =>
     number === 1
       ? 'One certificate expires within 30 days. Create a new certificate for its device before that.'
-      : `${number} certificates expire within 30 days. Create new ones for their devices before that.`,
+      : `${number} certificates expire within 30 days. Create new certificates for their devices before that.`,
   showThem: 'Show them',
   empty: {
     basic: {

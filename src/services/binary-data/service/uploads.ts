@@ -137,7 +137,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
 
 /**
  * Returns whether both items belong to the same application. A file of a former owner remains for a moment when its endpoint was
- * unregistered and another tenant registers the same id; the former owner must not be able to read what is uploaded now.
+ * unregistered and another tenant registers the same id; the former owner must not be able to read the new upload.
  */
 const isOfSameOwner = (a: items.Item, b: items.Item) =>
   a.tenantId === b.tenantId && a.applicationName === b.applicationName

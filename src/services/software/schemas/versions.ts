@@ -87,7 +87,7 @@ const NewSoftware = Type.Object(
 const SoftwareUpdate = Type.Object(changed, {
   title: 'SoftwareUpdate',
   description:
-    'Replaces these fields of a version; missing ones get their default. The specification and the file stay.',
+    'Replaces these fields of a version; missing fields get their default. The specification and the file stay.',
 })
 
 const states = ['active', 'paused', 'halted'] as const

@@ -138,7 +138,7 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
     if (plan.byName.has(version)) throw SoftwareTaken({ ...target })
     if (plan.versions.length >= versionsMax)
       throw InvalidRequest({
-        problem: `An application can have at most ${versionsMax} software versions; delete old ones first`,
+        problem: `An application can have at most ${versionsMax} software versions; delete old versions first`,
       })
     const { columns, filters } = await columnsOf(deps, ctx, sql, { application, target, plan, fields })
     const dates = { createdDate: at, updatedDate: at }

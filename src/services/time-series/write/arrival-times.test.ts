@@ -11,7 +11,7 @@ suite('times of arrival', () => {
     )
   })
 
-  test('for random arrivals and clocks, each time of an endpoint is the earliest time after its previous time', () => {
+  test('each sample gets the current time, or the millisecond after the last time of its endpoint if that is later', () => {
     const arrivals = createArrivalTimes()
     const last = new Map<number, number>()
     let now = 1_000_000

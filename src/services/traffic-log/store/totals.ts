@@ -2,7 +2,7 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { MicrosSpan, RecordFilter } from '../search/filter.ts'
 
-/** A time span in parts: whole hours, then whole five minutes before and after them, then the rest, which has no stored counts. */
+/** A time span in parts: whole hours, periods of five minutes before and after these hours, and the remainder without stored counts. */
 export interface PartSpans {
   hours: MicrosSpan | undefined
   minutes: MicrosSpan[]
@@ -29,7 +29,7 @@ export async function sumOfCounts(sql: Sql, filter: RecordFilter, { hours, minut
   return row!.sum
 }
 
-/** An hour, with the number of matching records from the start of the result to the end of this hour, in the order of the query. */
+/** An hour, and the number of matching records that the query returns until it has passed this hour. */
 export interface PassedHour {
   since: Date
   passed: number

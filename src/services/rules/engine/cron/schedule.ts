@@ -10,7 +10,7 @@ export interface Schedule<T> {
   /** Removes the time of the first item that is due, and returns the item with this time. The item itself stays. */
   takeDue(until: number): { item: T; time: number } | undefined
   readonly first: number | undefined
-  /** Number of entries in memory, with outdated ones. */
+  /** Number of entries in memory, including outdated entries. */
   readonly size: number
 }
 
