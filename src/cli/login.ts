@@ -68,7 +68,7 @@ function checkAddress(text: string) {
   if (!address || !/^https?:$/.test(address.protocol))
     throw usageError(`--url: expected an address such as https://waypost.example.com, not ${text}`)
   if (address.username !== '' || address.password !== '')
-    throw usageError('--url: leave out the user name and the password; the login has its own')
+    throw usageError('--url: the address must not contain a user name or a password')
 }
 
 async function loginOf(

@@ -96,7 +96,7 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
-  test('a task that keeps its items in memory processes the given objects; it reads items from the database if they are too large to keep', async () => {
+  test('a task that keeps items in memory processes the given objects, but reads large items from the database', async () => {
     const seen: { n: number }[] = []
     handlers.kept = async (_sql, _task, items) => {
       seen.push(...items)

@@ -1,4 +1,4 @@
-/** SQL of batches: records as they were committed, until they are packed. */
+/** SQL of batches. A batch contains records that are committed and not yet packed. */
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Batch } from '../batch.ts'
 import { copyData } from './copy-rows.ts'

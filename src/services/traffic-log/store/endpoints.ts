@@ -1,7 +1,7 @@
 /** SQL for single endpoints and deleted tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Stores when endpoints were unregistered; the latest time is kept. */
+/** Stores when endpoints were unregistered. If an id was unregistered several times, the latest time is kept. */
 export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date) {
   await sql`
     insert into traffic_log.unregistered as known (tenant_id, endpoint_id, unregistered_at)
