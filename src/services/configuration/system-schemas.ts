@@ -98,7 +98,7 @@ export function systemSchemas(level: SystemLevel) {
       name: `${prefix}.current.get`,
       summary: `Get the effective system configuration of ${noun}`,
       description:
-        'Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level.',
+        'Searches the level in the path, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP`, only the level in the path is searched.',
       params,
       query: Type.Object({
         name: Type.String({

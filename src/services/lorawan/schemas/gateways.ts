@@ -83,7 +83,7 @@ export const createGateways = {
   name: 'accountIntegrations.gateways.create',
   summary: 'Create gateway integrations',
   description:
-    'Registers an endpoint for each gateway, and with `registerGatewaysOnNet` first the gateway in the network. A gateway that is already registered, or that the network refuses, is listed in `failed`, and the other gateways are created. If the body is malformed, the whole request is rejected.',
+    'Registers an endpoint for each gateway. With `registerGatewaysOnNet`, the gateway is first registered in the network. A gateway that is already registered, or that the network refuses, is listed in `failed`, and the other gateways are created. If the body is malformed, the whole request is rejected.',
   params: ofAccount,
   body: Type.Object(
     {
