@@ -1,4 +1,4 @@
-/** Device integrations. Each links a device of the network with an endpoint, which is registered together with it. */
+/** Device integrations. An integration links a device of the network with an endpoint, which is registered with the integration. */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -213,7 +213,7 @@ export function requireOneEnd(items: Pick<NewDevice, 'endpointRelations'>[], fie
     endpointRelations.some((relation) => 'from' in relation && 'to' in relation),
   )
   if (index !== -1)
-    throw invalidField(`${field}[${index}].endpointRelations`, 'expected exactly one of from and to in each')
+    throw invalidField(`${field}[${index}].endpointRelations`, 'expected exactly one of from and to in each relation')
 }
 
 /** The endpoint that is registered together with a device or gateway. */

@@ -71,7 +71,7 @@ suite('slots', () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: 1, a: 1 }])
     const slotBefore = await service.slots.current()
-    // Another node closes the slot, while this node still has it cached.
+    // Another node closes the slot, while this node still has the slot in its cache.
     await sql`update time_series.slots set state = 'closed' where slot = ${slotBefore}`
     await collect(endpoint, [{ timestamp: 1, a: 2 }])
     await collect(endpoint, [{ timestamp: 2, a: 3 }])
