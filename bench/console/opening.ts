@@ -61,7 +61,7 @@ interface ApiRequest {
   body: string | null
 }
 
-/** Excludes live streams: their responses do not end, so that the bare page could not wait for them. */
+/** Excludes live streams, because the bare page waits for the end of each response and their responses do not end. */
 const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test(url)
 
 interface Opened {

@@ -24,7 +24,7 @@ export interface ApplicationsService {
   applications: ApplicationOperations
   versions: VersionOperations
   configurations: ConfigurationOperations
-  /** Yields all applications with their configurations, of all tenants, as one JSON text in pieces. */
+  /** Yields one JSON text in parts: the applications of all tenants, and the configurations of these applications. */
   exportAll(selection: {
     serviceInstances: object[]
     instances: string[] | undefined

@@ -94,7 +94,7 @@ export function batchRoutes(http: Http, { batches }: RegisterService) {
 function relationOf({ type, from, to }: { type: 'contains'; from?: string; to?: string }): RelationRequest {
   if (from !== undefined && to === undefined) return { type, from }
   if (to !== undefined && from === undefined) return { type, to }
-  throw invalidField('relations', 'expected exactly one of from and to in each')
+  throw invalidField('relations', 'expected exactly one of from and to in each relation')
 }
 
 interface Inclusion {
