@@ -211,15 +211,20 @@ const cases: [
   left: Record<string, string[]>,
 ][] = [
   [
-    'all of it',
+    'without scopes, the key has all permissions',
     { 'tenant-system': ['a', 'b'], 'endpoint-1': ['*'] },
     null,
     { 'tenant-system': ['a', 'b'], 'endpoint-1': ['*'] },
   ],
-  ['a part of it', { 'tenant-system': ['a', 'b'] }, ['b', 'c'], { 'tenant-system': ['b'] }],
-  ['nothing of it', { 'tenant-system': ['a'] }, [], {}],
   [
-    'of every scope only the named scopes',
+    'the key has the permissions that its scopes name',
+    { 'tenant-system': ['a', 'b'] },
+    ['b', 'c'],
+    { 'tenant-system': ['b'] },
+  ],
+  ['with an empty list of scopes, the key has no permission', { 'tenant-system': ['a'] }, [], {}],
+  [
+    'if the owner has every scope, the key has the named scopes',
     { 'endpoint-1': ['*'], 'platform-system': ['*'] },
     ['a'],
     { 'endpoint-1': ['a'], 'platform-system': ['a'] },

@@ -38,8 +38,8 @@ export const httpsSettings = defineSettings(
       kind: 'switch',
       default: 'on',
       meaning:
-        'on: responses of APIs over 1 KB are compressed (Brotli, gzip) for clients that accept it; off: for a proxy in front that ' +
-        'compresses itself',
+        'on: responses of APIs over 1 KB are compressed (Brotli, gzip) for clients that accept it; off: useful behind a proxy that ' +
+        'compresses responses itself',
     },
     HSTS_SECONDS: {
       kind: 'integer',

@@ -13,7 +13,7 @@ export const refusalsLost = defineLogMessage({
   text: 'could not write refusals to the traffic log during shutdown; the refusals are lost',
   cause: 'PostgreSQL rejected the last write or is unreachable. `refusals` is the number of rows.',
   action:
-    'Nothing: refusals are informational. If it happens at every stop, check that the database stops after the platform.',
+    'Nothing: refusals are informational. If this message appears at every stop, check that the database stops after the platform.',
 })
 
 export const oldestHourDeleted = defineLogMessage({

@@ -55,7 +55,7 @@ async function grow(childrenOf: ChildrenReader, root: Tree): Promise<boolean> {
   let leaves: Leaf[] = [{ key: keyOf(root), node: root, parent: undefined }]
   let nodes = 1
   for (let level = 1; leaves.length > 0; level++) {
-    // One edge more than fits is read, so that a tree that ends exactly here is not reported as truncated.
+    // One edge more than the tree may contain is read, because a tree with exactly the maximum is not truncated.
     const edges = await childrenOf(leaves, nodesMax - nodes + 1)
     const next: Leaf[] = []
     for (const leaf of leaves)
@@ -65,7 +65,7 @@ async function grow(childrenOf: ChildrenReader, root: Tree): Promise<boolean> {
         leaf.node.children.push(node)
         nodes++
         const child = { key: keyOf(node), node, parent: leaf }
-        // MANAGES may lead back to an entity above. The tree contains it once more, without its children.
+        // MANAGES may lead back to an entity above. The tree contains this entity once more, without its children.
         if (!isAbove(child.key, leaf)) next.push(child)
       }
     leaves = next
