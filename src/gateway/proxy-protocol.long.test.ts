@@ -61,7 +61,7 @@ const refusals = async (reason: string) => {
 }
 
 suite('behind a proxy', () => {
-  test('a client connects with a header, in one piece or byte by byte', async () => {
+  test('a client can connect if its header arrives in one piece or byte by byte', async () => {
     const whole = await open()
     whole.write(Buffer.concat([from4(192, 0, 2, 7), connectBytes('whole')]))
     await assertConnack(whole)
