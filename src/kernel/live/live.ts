@@ -34,7 +34,7 @@ export interface Live {
   /** Defines a topic, in `build` of the service that publishes its events. */
   define(topic: TopicDefinition): LiveTopic
   readonly topics: ReadonlyMap<string, TopicDefinition>
-  /** Subscribes to events. `isComplete` resolves to false if a node did not respond, so that its events may be missing. */
+  /** Subscribes to events. `isComplete` resolves to false if a node did not respond: events of this node may be missing. */
   subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
   /** Exchanges the interests of all nodes, so that each node forwards events to the nodes that need them. */
   start(): Promise<void>
@@ -72,7 +72,7 @@ export function createLive(deps: {
   signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
   /** Nodes that were killed and whose missing events were already reported as a gap. */
   const silent = new Set<string>()
-  // If a killed node had stored events without forwarding them, they are only in the history.
+  // Events that a killed node had stored but not forwarded are only in the history.
   members.onSilent((nodeId) => {
     if (leaving.has(nodeId)) return
     silent.add(nodeId)
@@ -83,7 +83,7 @@ export function createLive(deps: {
     if (!leaving.delete(nodeId) && !hasGap) reportMissed()
   })
   signals.onReset(async () => {
-    // The gap is reported last, because events after it are forwarded to this node again.
+    // The gap is reported last, because all events after the gap are forwarded to this node again.
     await interests.exchange()
     reportMissed()
   })

@@ -7,8 +7,8 @@ import { SubscriptionTypeV1, sameAs, statusReason, TenantId } from './common.ts'
 const secretText =
   'Secret of the backend client. Empty if the caller does not hold all permissions that the client holds, and for deleted tenants.'
 const statusText =
-  'AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED, DISABLED: ' +
-  'nobody can log in and devices are refused. DELETED: gone.'
+  'AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. ' +
+  'SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: the tenant was deleted.'
 const texts = {
   realm_template_version: 'Id of the realm template that the realm is built from.',
   realm_scopes_version: 'Id of the scope version: the scopes that the realm knows.',

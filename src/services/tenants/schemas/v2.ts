@@ -18,8 +18,8 @@ import { SubscriptionTypeV2, sameAs, statusReason, TenantId, Username } from './
 const statusesV2 = ['CREATING', 'UPDATING', 'FAILED', 'SUSPENDED', 'AVAILABLE', 'DELETED'] as const
 
 const statusText =
-  'AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED: nobody can ' +
-  'log in and devices are refused. DELETED: gone.'
+  'AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. ' +
+  'SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted.'
 const analyticsText = 'true: analytics are on for the tenant. The platform records it only.'
 const themeText = 'Theme of the login page. The platform records it only.'
 const packageText = 'Name of the package type, which limits the storage of the tenant.'
@@ -238,7 +238,7 @@ export const readCredentials = {
         objectstore_secret: Type.String({
           description: 'Secret of the object store; reserved, nothing accepts it yet.',
         }),
-        // Existing clients read these names. The first contains the spelling mistake of the original.
+        // Existing clients read these names. `client_frontentd_id` contains a spelling mistake that they expect.
         client_frontentd_id: Type.String({ description: sameAs('client_frontend_id') }),
         minio_secret: Type.String({ description: sameAs('objectstore_secret') }),
       },
