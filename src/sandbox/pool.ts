@@ -84,7 +84,7 @@ interface State {
   watchdog: NodeJS.Timeout | undefined
   isDispatchScheduled: boolean
   isStopped: boolean
-  /** Number of threads that died since a script last ended. It prevents that a thread that cannot start is replaced for ever. */
+  /** Number of threads that died since a script last ended. With this count, a thread that cannot start is not replaced for ever. */
   deaths: number
 }
 
@@ -350,7 +350,7 @@ function putBack({ queue }: State, units: Unit[]) {
   }
 }
 
-/** Returns units that the thread has not claimed to the queue. */
+/** Takes the units that the thread has not claimed from the thread, and puts them back into the queue. */
 function revokeUnclaimed(state: State, { batch, shared }: Thread) {
   const claimed = Atomics.exchange(shared, cells.claimed, revoked)
   if (claimed >= batch!.units.length) return

@@ -1,6 +1,7 @@
 /**
- * The column `samples.record` contains the endpoint number, time and values of a sample, each as a number of eight bytes. It repeats two
- * other columns, so that a query reads only this column. That takes 0.35 µs of database time for each sample instead of 0.6.
+ * The column `samples.record` contains the endpoint number, time and values of a sample, each as a number of eight bytes. The column
+ * repeats two other columns, so that a query reads only this column. Such a query takes 0.35 µs of database time for each sample, instead
+ * of 0.6 µs with three columns.
  */
 
 /** Number of entries before the values: the endpoint number and the time. */
