@@ -12,7 +12,7 @@ const guestFile = 'sandbox'
 const stackBytes = 256 * 1024
 /** The C stack is at the bottom of the memory. An overflow beyond the limit above therefore traps instead of overwriting data. */
 const stackTop = stackBytes + 64 * 1024
-/** Size of the free heap in each image. It prevents that small scripts grow the WebAssembly memory, which cannot shrink. */
+/** Size of the free heap in each image. With this space, small scripts do not grow the WebAssembly memory, which cannot shrink. */
 const reserveBytes = 256 * 1024
 /** All built-in objects except performance and weak references, which reveal time and garbage collection. */
 const intrinsics = 0xffff_ffff & ~(1 << 9) & ~(1 << 10)

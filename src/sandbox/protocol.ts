@@ -41,7 +41,7 @@ export interface BatchMessage {
 
 export interface CallMessage {
   unit: number
-  /** Number of the call in this thread. It prevents that a late reply is taken for the reply to a later call. */
+  /** Number of the call in this thread. With this number, a late reply is not taken for the reply to a later call. */
   call: number
   name: string
   args: string

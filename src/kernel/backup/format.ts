@@ -13,7 +13,7 @@ const firstLineLength = firstLineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
 const tagLength = 32
-/** Maximum size of a frame. No frame that is written is as large. The limit prevents that a damaged length causes a huge allocation. */
+/** Maximum size of a frame. Written frames are smaller. Because of the limit, a damaged length does not cause a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 /** Small frames are buffered up to this size, because each content needs three small frames. */
 const bufferBytes = 256 * 1024

@@ -26,7 +26,7 @@ export interface ServerData {
 const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
 
-/** Time limit of a statement, so that the heartbeat does not wait for it. */
+/** Time limit of a statement, so that a slow statement does not delay the heartbeat. */
 const answerMs = 5000
 
 export function createServerData(deps: {
