@@ -38,7 +38,7 @@ export async function sendBuffers(
 }
 
 async function* startingWith(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>) {
-  // For a client that reads fast, this loop never waits. It must yield, so that other requests can run.
+  // If the client reads fast, this loop never waits for the client. It pauses by itself, so that other requests can run.
   const takeTurns = createTurns()
   try {
     for (let next = first; !next.done; next = await rest.next()) {
