@@ -10,7 +10,7 @@ export const liveInterestUnacknowledged = defineLogMessage({
 
 export const liveInterestsUnread = defineLogMessage({
   level: 'warn',
-  text: 'could not read the interests of a node in live topics; this node forwards events to that node after its next announcement',
+  text: 'could not read the interests of a node in live topics; this node forwards no events to that node until that node announces its interests',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if this message appears once. If this message repeats, look at the log and load of that node.',
 })

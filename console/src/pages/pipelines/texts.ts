@@ -82,7 +82,7 @@ export const documentTexts = {
   noPipeline: 'No pipeline: keep samples as they are',
   pipelineNote: 'The pipeline processes documents before they are stored.',
   retention: 'Days to keep documents',
-  retentionNote: 'Empty: as the platform is configured. 0: for ever.',
+  retentionNote: 'Empty: the setting of the platform applies. 0: for ever.',
   keep: 'Keep documents',
   save: 'Save',
   saved: 'Saved. The setting applies to samples that arrive from now on.',
