@@ -28,7 +28,7 @@ function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; en
   return endpoints.next === undefined ? { tenantId, endpointId: endpoints.endpointId } : { tenantId }
 }
 
-const unidentifiedText = 'it has presented neither credentials nor a valid token'
+const unidentifiedText = 'the client has presented neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<ConnectionState> {
   const { settings, clients, bindings, limits, metrics } = deps
@@ -53,7 +53,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
       else anonymousTimeout.start(connection)
       metrics.countConnection(connection.client.transport, 1)
       parts.opened(connection)
-      // An anonymous client may have taken over the session, so stored subscriptions do not bind endpoints to it (document 5, 10.2).
+      // An anonymous client may have taken over the session, so stored subscriptions bind no endpoints (document 5, 10.2).
       if (connection.state.authentication) bindSubscribedEndpoints(parts, connection, subscriptions)
       else recordSubscriptions(connection, subscriptions)
     },
