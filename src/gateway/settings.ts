@@ -70,8 +70,7 @@ export const gatewaySettings = defineSettings(
       default: '600',
       // The range is limited, because timers of Node.js overflow after 24 days.
       range: [0, 7 * 24 * 3600],
-      meaning:
-        'seconds after which a connection is closed that has presented neither credentials nor a valid token; 0: never',
+      meaning: 'seconds after which a connection without credentials and without a valid token is closed; 0: never',
     },
     MQTT_QUEUED_MESSAGES: {
       kind: 'integer',

@@ -37,7 +37,7 @@ const RetentionPreview = Type.Object(
           before: DateTime({ description: 'Points before this time would be deleted; whole days, in UTC.' }),
           points: Type.Integer({
             description:
-              'Number of points that would be deleted. A point that was overwritten before it was packed counts each time.',
+              'Number of points that would be deleted. If a point was overwritten before it was packed, each version of the point counts.',
           }),
           unpacked: Type.Integer({
             description: 'Number of these points that arrived late and are not packed yet.',
@@ -52,7 +52,7 @@ const RetentionPreview = Type.Object(
       Type.Object(
         {
           place: Type.String({ description: 'Path of the wrong part in the configuration.' }),
-          problem: Type.String({ description: 'Explains why it cannot be used.' }),
+          problem: Type.String({ description: 'Why this part of the configuration cannot be used.' }),
         },
         { title: 'ConfigurationProblem', description: 'A part of a configuration that is not valid.' },
       ),
