@@ -13,7 +13,7 @@ export async function run(): Promise<number> {
     config = loadConfig()
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
-    print(`✗ ${error.message}\n    Correct or unset it; waypost config shows the settings`)
+    print(`✗ ${error.message}\n    Correct or unset the setting; waypost config shows the settings`)
     return 1
   }
   print('✓ The settings are valid')

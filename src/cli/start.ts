@@ -87,7 +87,7 @@ async function printFirstLink(log: Log, { platformServices, baseUrl }: Platform)
     if (link === undefined) return
     const output = process.stdout.isTTY ? process.stdout : process.stderr
     output.write(
-      `\n  Open this link to choose your password. It works once, for 15 minutes:\n\n  ${link}\n\n` +
+      `\n  Open this link to choose your password. The link works once, for 15 minutes:\n\n  ${link}\n\n` +
         '  Later: bin/waypost user link admin prints another link.\n\n',
     )
   } catch (error) {

@@ -55,7 +55,9 @@ export async function run(args: string[]): Promise<number> {
     if (!user) throw new UsageError(`there is no user ${name} in tenant ${tenant}`)
     if (action === 'link') {
       const path = await identity.operator.createPasswordLink(tenant, user.id)
-      print(`With this link ${user.username} chooses a password. It works once, for 15 minutes:\n${publicUrl()}${path}`)
+      print(
+        `With this link ${user.username} chooses a password. The link works once, for 15 minutes:\n${publicUrl()}${path}`,
+      )
       return
     }
     if (action === 'factors') {

@@ -101,7 +101,7 @@ const mailOf = (realm: string, username: string, link: string) => ({
   subject: `New password for ${realm}`.replace(/[\r\n]/g, ' '),
   text: `Somebody asked for a new password of the user ${username} of ${realm}.
 
-Open this link within ${resetMinutes} minutes to choose one. It works once:
+Open this link within ${resetMinutes} minutes to choose a password. The link works once:
 
 ${link}
 

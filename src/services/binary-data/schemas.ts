@@ -14,7 +14,7 @@ const FileDescriptor = Type.Object(
     createdDate: DateTime({ description: 'When the file was first uploaded, in UTC.' }),
     updatedDate: DateTime({ description: 'When the file was last uploaded, in UTC.' }),
   },
-  { title: 'File', description: 'A file of an endpoint. Uploading the same name again replaces it.' },
+  { title: 'File', description: 'A file of an endpoint. A new upload of the same name replaces the file.' },
 )
 const described = {
   id: Name({ description: 'Id of the blob.' }),

@@ -53,7 +53,7 @@ suite('account integrations', () => {
     await expectStatus(404, `GET ${path}`)
   })
 
-  test('account integrations need the scope on the tenant, and a user name that the tenant does not use yet on the identity server', async () => {
+  test('account integrations need the scope on the tenant, and a user name that is new for the tenant and the identity server', async () => {
     const caller = aCaller({ on: { 'tenant-system': ['tenant:net-account-integration:create'] } })
     await expectStatus(403, `POST ${root}`, aConnection(), waypost.as(aCaller()))
     const connection = aConnection()

@@ -21,7 +21,7 @@ const username = Type.String({
   maxLength: 32,
   pattern: '^([A-Za-z_][A-Za-z0-9_.-]{0,31})?$',
   description:
-    'User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text clears it.',
+    'User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text removes the user name.',
 })
 const sshKey = Name({
   maxLength: sshKeyLength,
@@ -30,7 +30,7 @@ const sshKey = Name({
 })
 const description = Text({
   maxLength: 1000,
-  description: 'Description for people: up to 1000 characters. An empty text clears it.',
+  description: 'Description for people: up to 1000 characters. An empty text removes the description.',
 })
 /** Accepts texts that are longer than any id. The response is then 404, as for an unknown id. */
 const vpnclientID = Type.String({ minLength: 1, maxLength: 4000, description: 'Id of the VPN client, a UUID.' })
@@ -57,7 +57,7 @@ export const VpnClient = Type.Object(
     type,
     ipAddress: Type.String({
       description:
-        'Fixed IPv4 address in the VPN. That of a revoked client is free again and may be given to another client.',
+        'Fixed IPv4 address in the VPN. The address of a revoked client is free again and may be given to another client.',
     }),
     subnet: Type.String({ description: 'Range of addresses of the clients of this type in the tenant, in CIDR.' }),
     username: Type.Optional(Type.String({ description: 'User name on the gateway. Omitted if no user name is set.' })),
@@ -200,10 +200,11 @@ export const deleteClient = {
 export const getProfile = {
   name: 'vpnClients.config.download',
   summary: 'Download the OpenVPN profile of a client',
-  description: 'The file is complete: it contains certificates and keys. Every download is the same. Keep it secret.',
+  description:
+    'The file is complete: it contains certificates and keys. Every download has the same content. Keep the file secret.',
   params: ofClient,
   response: { 200: Bytes({ description: 'The profile, `<name>.ovpn`.' }) },
-  fails: { 404: 'There is no VPN client with this id, it is revoked, or the caller may not read it.' },
+  fails: { 404: 'There is no VPN client with this id, the client is revoked, or the caller may not read the client.' },
 }
 
 const bodyOf = <P extends Parameters<typeof Type.Object>[0]>(properties: P, title: string, example: object) =>

@@ -13,7 +13,7 @@ const Email = () => Type.String({ format: 'email', maxLength: 255, description: 
 const Password = (description: string) => Type.String({ minLength: 8, maxLength: 256, description })
 /** Allows null, which removes the value. */
 const orNull = <T extends ReturnType<typeof Type.String>>(shape: T, description: string) =>
-  Type.Union([shape, Type.Null()], { description: `${description} null removes it.` })
+  Type.Union([shape, Type.Null()], { description: `${description} null removes the value.` })
 
 export const User = Type.Object(
   {

@@ -14,7 +14,7 @@ const radioFields = {
   formatter: Type.String({
     maxLength: 65_000,
     description:
-      'Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes it.',
+      'Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes the formatter.',
   }),
   downlinkFPort: Type.Integer({
     minimum: 1,
