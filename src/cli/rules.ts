@@ -9,7 +9,7 @@ export const usage = `usage: waypost rules try <file> --event <file> [options]
 
   <file>             a script: the body of a JavaScript function with the parameter ctx
   --event <file>     JSON: {"trigger": {"endpointDataSamplesReceived": …}, "endpointId": "…"}; without "trigger", all of it is the trigger
-  --endpoint <id>    endpoint of the run; default: that of the event, or none
+  --endpoint <id>    endpoint of the run; default: the endpoint of the event, or none
   --rule <id>        also shows what the actions of this rule would do; default: a run without actions
 
 The script runs on the platform, with the data of the endpoint. Nothing is sent or changed. The credentials are those of

@@ -167,7 +167,7 @@ const rows: Row[] = [
     schema: {
       name: 'openid.authorize',
       summary: 'Sign in with a browser',
-      description: 'A form with the same fields works too (POST).',
+      description: 'The same parameters can be sent as a form (POST).',
       params,
       query: Type.Object({
         client_id: Text({ description: 'Id of the client.' }),
@@ -212,7 +212,7 @@ const rows: Row[] = [
     schema: {
       name: 'openid.logout',
       summary: 'Sign out with a browser',
-      description: 'A form with the same fields works too (POST).',
+      description: 'The same parameters can be sent as a form (POST).',
       params,
       query: Type.Object({
         id_token_hint: optional('ID token of the login to end. Without this parameter, a page asks the user.'),

@@ -15,7 +15,7 @@ const { admin, aProvisionedEndpoint, waypost } = await openGateway({
   environment: { WAYPOST_COMMAND_AWAIT_SECONDS: '2' },
 })
 
-test('a command whose result is stored after it was read for a push is not pushed again', async () => {
+test('a command is not pushed again if its result was stored after the command was read for a push', async () => {
   const { endpointId } = await aProvisionedEndpoint()
   for (let n = 0; n < 3; n++)
     assert.equal((await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=0`)).status, 202)

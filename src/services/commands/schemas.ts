@@ -31,7 +31,7 @@ export const Command = Type.Object(
         'PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later results are ignored.',
     }),
     statusCode: Type.Optional(
-      Type.Integer({ description: 'HTTP status of the result. Omitted if it was not executed.' }),
+      Type.Integer({ description: 'HTTP status of the result. Omitted if the command was not executed.' }),
     ),
     reasonPhrase: Type.Optional(Type.String({ description: 'Text of the result. Omitted without a text.' })),
     requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Omitted without a payload.' })),

@@ -1,6 +1,6 @@
 /**
- * Replays rules over recorded messages. The result contains the messages for which the rule would now return something other than it did
- * when they arrived.
+ * Replays rules over recorded messages. The result contains the messages for which the rule now returns another value than at the arrival
+ * of the message.
  */
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
