@@ -1,4 +1,4 @@
-/** Splits the processor time of a message into the load, the platform, and the processes of its database by purpose. */
+/** Splits the processor time of a message into the time of the load generator, of the platform, and of each kind of database process. */
 import type { RunResult } from '../gateway/load.ts'
 import { type BenchPlatform, benchConnectionName } from './bench-platform.ts'
 

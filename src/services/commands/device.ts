@@ -25,7 +25,10 @@ const options = { bytesMax: bodyLimitBytes, roundIntegers: true }
 const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), options)
 const readResult = jsonPayload(Result, options)
 
-/** Parses an array or a single object. The text of the protocol document and all clients use an array, but its schema uses an object. */
+/**
+ * Parses an array or a single object. The text of the protocol document and all clients use an array, but the schema in that document uses
+ * an object.
+ */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
@@ -87,7 +90,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       return []
     },
 
-    // From now on, other nodes can find out which node has the endpoint. Commands that they stored before are read by this statement.
+    // From now on, other nodes can find out which node has the endpoint. `catchUp` pushes the commands that other nodes stored before.
     async connectivityChanged(changes) {
       await Promise.all(changes.filter(({ connected }) => connected).map(({ endpoint }) => commands.catchUp(endpoint)))
     },

@@ -234,7 +234,7 @@ export const SearchBody = Type.Unsafe<Record<string, unknown>>({
   description:
     'A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, ' +
     '`sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, ' +
-    '`cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; the rest is ignored.',
+    '`cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; all other fields are ignored.',
   examples: [{ query: { term: { endpointId: 'sensor-1' } }, sort: [{ '@timestamp': 'desc' }], size: 10 }],
 })
 export const searchQuery = Type.Object({

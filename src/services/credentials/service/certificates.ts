@@ -28,7 +28,7 @@ const viewOf = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCrede
 
 const defaultTtlSeconds = 31_536_000
 const expiresSoonMs = 30 * 86_400_000
-/** Maximum number of events in one transaction. The next hourly run publishes the rest. */
+/** Maximum number of events in one transaction. The next hourly run publishes further events. */
 const eventsMax = 10_000
 
 export function createCertificateOperations(

@@ -1,5 +1,2 @@
-/**
- * Returns 0, which is not the id of any row, for an integer in a path that cannot be an id. The response is then the same as for an unknown
- * id.
- */
+/** Returns 0 for an integer that cannot be the id of a row. No row has the id 0, so the response is the same as for an unknown id. */
 export const rowIdOf = (id: number) => (id > 0 && id <= 2_147_483_647 ? id : 0)

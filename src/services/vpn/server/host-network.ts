@@ -10,7 +10,7 @@ export interface HostNetwork {
   removeFirewall(): Promise<void>
   /** Enables forwarding on the network interface of an OpenVPN process, before any client connects. */
   openInterface(protocol: Protocol): Promise<void>
-  /** Routes packets for a client to the network interface. Assigns the interface the platform's address in the range of the client. */
+  /** Routes packets for a client to the network interface, and gives the interface the platform's address in the range of the client. */
   addClient(protocol: Protocol, client: { address: string; gateway: string }): Promise<void>
   removeClient(protocol: Protocol, address: string): Promise<void>
 }
