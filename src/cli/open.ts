@@ -16,7 +16,7 @@ export const usage = `usage: waypost open [<noun> [<id>]] [--no-browser]
   --no-browser   print the address only
 `
 
-/** Paths of console pages by the noun of the API. Each id replaces a colon. A test compares them with the pages of the console. */
+/** Paths of console pages by the noun of the API. Each id replaces a colon. A test compares these paths with the pages of the console. */
 export const pages: Record<string, { paths: readonly string[]; realm?: 'platform' }> = {
   overview: { paths: ['/'] },
   connect: { paths: ['/connect'] },
