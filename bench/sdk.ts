@@ -60,7 +60,7 @@ export async function sdk(): Promise<Figure[]> {
       await stop()
     }
   })
-  const mischief = Object.values(outcome.mischief).reduce((sum, one) => sum + one, 0)
+  const disturbances = Object.values(outcome.disturbances).reduce((sum, one) => sum + one, 0)
   return [
     {
       name: 'A read with the SDK against bare fetch with the same parsing',
@@ -76,7 +76,7 @@ export async function sdk(): Promise<Figure[]> {
     },
     {
       name: 'Requests that the proxy delayed, cut or rejected, or whose response it dropped',
-      value: mischief,
+      value: disturbances,
       unit: '',
     },
     { name: 'Reads that failed', value: outcome.failedReads, unit: '', limit: { max: 0 } },

@@ -7,11 +7,11 @@ test('with a proxy that breaks connections, no read fails, and no write happens 
   const { baseUrl, bootstrap } = await startPlatform()
   const { tenantId, backendClient } = bootstrap.default
   const auth = { tenant: tenantId, clientId: backendClient.id, clientSecret: backendClient.secret }
-  const { failedReads, doubleWrites, reads, writes, mischief } = await callThroughProxy(baseUrl, auth, 50, 1)
+  const { failedReads, doubleWrites, reads, writes, disturbances } = await callThroughProxy(baseUrl, auth, 50, 1)
   assert.deepEqual([failedReads, doubleWrites], [0, 0])
   assert.ok(
     reads > 20 && writes > 50,
     `expected more than 20 reads and 50 writes; got ${reads} reads and ${writes} writes`,
   )
-  assert.ok(Object.keys(mischief).length >= 6, JSON.stringify(mischief))
+  assert.ok(Object.keys(disturbances).length >= 6, JSON.stringify(disturbances))
 })

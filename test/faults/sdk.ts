@@ -10,7 +10,7 @@ export interface ProxyOutcome {
   /** Writes whose response was lost. The platform executed such a write once or not at all. */
   unknownWrites: number
   doubleWrites: number
-  mischief: Record<string, number>
+  disturbances: Record<string, number>
 }
 
 /** Number of loops that run rounds at the same time, each with its own asset type. */
@@ -88,5 +88,5 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
   } finally {
     proxy.close()
   }
-  return { ...outcome, mischief: proxy.counts }
+  return { ...outcome, disturbances: proxy.counts }
 }

@@ -1,4 +1,4 @@
-/** Holds in memory the relations above some endpoints, to detect cycles before they are stored. */
+/** Keeps the relations above some endpoints in memory, to detect cycles before new relations are stored. */
 export interface Ancestry {
   /** Returns whether `above` contains `below`, directly or indirectly. */
   contains(above: string, below: string): boolean

@@ -40,7 +40,7 @@ suite('deletion', () => {
     assert.equal((await sql`select from time_series.gone_endpoints`).length, 0)
   })
 
-  test('deletion of an endpoint keeps samples that it sent after it was registered again', async () => {
+  test('deletion of an endpoint keeps the samples that the endpoint sent after its new registration', async () => {
     const application = await unregisteredEndpoint()
     const old = await registerEndpoint(application)
     await collect(old, [{ timestamp: 1, a: 1 }])
