@@ -1107,9 +1107,9 @@ export interface Command {
   commandType: string
   /** Id of the endpoint. */
   endpointId: string
-  /** PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later ones are ignored. */
+  /** PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later results are ignored. */
   status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
-  /** HTTP status of the result. Omitted if it was not executed. */
+  /** HTTP status of the result. Omitted if the command was not executed. */
   statusCode?: number
   /** Text of the result. Omitted without a text. */
   reasonPhrase?: string
@@ -1301,7 +1301,7 @@ export interface CommandWidget {
   payload?: unknown
   /** Text of the button. Default: the type of the command. */
   label?: string
-  /** Question that has to be confirmed first. Default: none, the command is sent at once. */
+  /** Question that has to be confirmed first. Default: none, the command is sent immediately. */
   confirm?: string
 }
 
@@ -1327,7 +1327,7 @@ export interface ConfigurationBatch {
 export interface ConfigurationProblem {
   /** Path of the wrong part in the configuration. */
   place: string
-  /** Explains why it cannot be used. */
+  /** Why this part of the configuration cannot be used. */
   problem: string
 }
 
@@ -1508,7 +1508,7 @@ export interface CreatedTenant {
   tenant_id: string
   /** Theme of the login page. The platform records it only. */
   login_theme?: string
-  /** AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED: nobody can log in and devices are refused. DELETED: gone. */
+  /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
   /** Why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
@@ -2138,7 +2138,7 @@ export interface DeviceIntegration {
   endpointRelations?: (RelationFrom | RelationTo)[]
   /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
-  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes it. */
+  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes the formatter. */
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort: number
@@ -2169,7 +2169,7 @@ export interface DeviceIntegrationPatch {
   name?: string
   /** Description for people. */
   description?: string
-  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes it. */
+  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes the formatter. */
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort?: number
@@ -2235,7 +2235,7 @@ export interface DirectoryPage {
   nextCursor?: string
 }
 
-/** A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, `sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, `cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; the rest is ignored. */
+/** A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, `sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, `cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; all other fields are ignored. */
 export type DocumentSearch = Record<string, unknown>
 
 /** `took` (milliseconds), `timed_out`, `hits.total.value`, `hits.hits[]` with `_index`, `_id`, `_source` and `sort`, and `aggregations`. */
@@ -2914,7 +2914,7 @@ export interface FailedRelation {
   reason: string
 }
 
-/** A file of an endpoint. Uploading the same name again replaces it. */
+/** A file of an endpoint. A new upload of the same name replaces the file. */
 export interface File {
   /** Name of the file, unique for the endpoint. */
   name: string
@@ -3780,7 +3780,7 @@ export interface NewDeviceIntegration {
   endpointMetadata?: Record<string, unknown>
   /** Relations of the endpoint that is registered together with the device or gateway. Default: none. */
   endpointRelations?: (RelationFrom | RelationTo)[]
-  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes it. */
+  /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes the formatter. */
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort?: number
@@ -4310,9 +4310,9 @@ export interface NewVpnClient {
   type: 'admin' | 'device'
   /** Endpoint that the client belongs to. Default: none. */
   endpointId?: string
-  /** Description for people: up to 1000 characters. An empty text clears it. */
+  /** Description for people: up to 1000 characters. An empty text removes the description. */
   description?: string
-  /** User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text clears it. */
+  /** User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text removes the user name. */
   username?: string
   /** Public key of OpenSSH in one line: ed25519, ecdsa, sk-* or rsa of at least 2048 bits, with an optional comment. */
   sshKey?: string
@@ -4823,7 +4823,7 @@ export interface RegisteredTenantV1 {
   issuer: string
   /** Reserved; always absent. */
   internal_issuer?: string
-  /** AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: gone. */
+  /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'AVAILABLE' | 'SUSPENDED' | 'CREATING' | 'FAILED' | 'UPDATING' | 'DISABLED' | 'DELETED'
   /** Why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
@@ -5516,7 +5516,7 @@ export interface SeriesRetentionPreview {
   days: number
   /** Points before this time would be deleted; whole days, in UTC. */
   before: string
-  /** Number of points that would be deleted. A point that was overwritten before it was packed counts each time. */
+  /** Number of points that would be deleted. If a point was overwritten before it was packed, each version of the point counts. */
   points: number
   /** Number of these points that arrived late and are not packed yet. */
   unpacked: number
@@ -5776,7 +5776,7 @@ export interface SoftwareRolloutCounts {
 export interface SoftwareRolloutFilter {
   /** Id of a filter of the application. */
   filterId: string
-  /** Endpoints of the filter are offered the version from this time on (UTC, `yyyy-MM-dd'T'HH:mm:ss'Z'`). Default: at once. */
+  /** Endpoints of the filter are offered the version from this time on (UTC, `yyyy-MM-dd'T'HH:mm:ss'Z'`). Default: immediately. */
   rolloutDate?: string
 }
 
@@ -5790,7 +5790,7 @@ export interface SoftwareRolloutPreview {
   sample: string[]
 }
 
-/** Replaces these fields of a version; missing ones get their default. The specification and the file stay. */
+/** Replaces these fields of a version; missing fields get their default. The specification and the file stay. */
 export interface SoftwareUpdate {
   /** Any JSON for people and tools; devices do not get it. */
   metadata?: unknown
@@ -5937,7 +5937,7 @@ export interface Tenant {
   tenant_id: string
   /** Theme of the login page. The platform records it only. */
   login_theme?: string
-  /** AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED: nobody can log in and devices are refused. DELETED: gone. */
+  /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
   /** Why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
@@ -6212,7 +6212,7 @@ export interface TenantV1 {
   issuer: string
   /** Reserved; always absent. */
   internal_issuer?: string
-  /** AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: gone. */
+  /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'AVAILABLE' | 'SUSPENDED' | 'CREATING' | 'FAILED' | 'UPDATING' | 'DISABLED' | 'DELETED'
   /** Why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
@@ -6571,11 +6571,11 @@ export interface User {
 export interface UserChange {
   /** Username: 1 to 255 characters without line breaks, invisible characters and spaces at either end; unique in the tenant, whatever the case of its letters. */
   username?: string
-  /** E-mail address. null removes it. */
+  /** E-mail address. null removes the value. */
   email?: string | null
-  /** First name. null removes it. */
+  /** First name. null removes the value. */
   firstName?: string | null
-  /** Last name. null removes it. */
+  /** Last name. null removes the value. */
   lastName?: string | null
   /** New password: 8 to 256 characters. It ends the logins of the user. */
   password?: string
@@ -6681,7 +6681,7 @@ export interface VpnClient {
   state: 'active' | 'revoked'
   /** admin: reaches the devices of the tenant. device: reaches the platform, and answers administrators of the tenant. */
   type: 'admin' | 'device'
-  /** Fixed IPv4 address in the VPN. That of a revoked client is free again and may be given to another client. */
+  /** Fixed IPv4 address in the VPN. The address of a revoked client is free again and may be given to another client. */
   ipAddress: string
   /** Range of addresses of the clients of this type in the tenant, in CIDR. */
   subnet: string
@@ -6699,7 +6699,7 @@ export interface VpnClient {
 
 /** The new value. */
 export interface VpnClientDescription {
-  /** Description for people: up to 1000 characters. An empty text clears it. */
+  /** Description for people: up to 1000 characters. An empty text removes the description. */
   description: string
 }
 
@@ -6724,7 +6724,7 @@ export interface VpnClientSshKey {
 
 /** The new value. */
 export interface VpnClientUsername {
-  /** User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text clears it. */
+  /** User name on the gateway: a letter or `_`, then up to 31 letters, digits, `_`, `.` and `-`. An empty text removes the user name. */
   username: string
 }
 
@@ -7123,7 +7123,7 @@ export interface Nouns {
         tenant_id: string
       }, { 200: JsonWebKeySet }>
     }
-    /** Sign in with a browser. A form with the same fields works too (POST). */
+    /** Sign in with a browser. The same parameters can be sent as a form (POST). */
     authorize: Call<{
       /** Id of the tenant, which is the name of its realm. */
       tenant_id: string
@@ -7153,7 +7153,7 @@ export interface Nouns {
         tenant_id: string
       }, { 200: UserInfo }>
     }
-    /** Sign out with a browser. A form with the same fields works too (POST). */
+    /** Sign out with a browser. The same parameters can be sent as a form (POST). */
     logout: Call<{
       /** Id of the tenant, which is the name of its realm. */
       tenant_id: string
@@ -8405,7 +8405,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     batches: {
-      /** Register up to 1000 endpoints in the background. Answers at once with the id of a task. The batch is complete when `createdCount` and `failedCount` of its status add up to the number of endpoints in the request. */
+      /** Register up to 1000 endpoints in the background. Answers immediately with the id of a task. The batch is complete when `createdCount` and `failedCount` of its status add up to the number of endpoints in the request. */
       create: Call<{
         body: NewBatch
       }, { 202: BatchTask }>
@@ -8948,7 +8948,7 @@ export interface Nouns {
     }
   }
   commands: {
-    /** Invoke a command on an endpoint. The body is the payload: JSON, or text with `Content-Type: text/plain`, which the device gets as a JSON string. An empty body is a command without payload. The device gets the command at once if it is connected, and otherwise when it connects or asks. The response has the payload of its result, whatever status the device reports; the command resource shows that status. */
+    /** Invoke a command on an endpoint. The body is the payload: JSON, or text with `Content-Type: text/plain`, which the device gets as a JSON string. An empty body is a command without payload. The device gets the command immediately if it is connected, and otherwise when it connects or asks. The response has the payload of its result, whatever status the device reports; the command resource shows that status. */
     send: Call<{
       /** Id of the endpoint. */
       endpointId: string
@@ -9103,7 +9103,7 @@ export interface Nouns {
       }, { 200: BatchConfiguration }>
     }
     endpoints: {
-      /** Set the configuration of an endpoint. Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current configuration changes nothing. If the effective configuration of a connected device changes, the device gets it at once. */
+      /** Set the configuration of an endpoint. Creates or replaces the configuration for this version, which may be any version of the application. JSON that equals the current configuration changes nothing. If the effective configuration of a connected device changes, the device gets it immediately. */
       update: Call<{
         /** Id of the endpoint. */
         endpointId: string
@@ -9140,7 +9140,7 @@ export interface Nouns {
       }, EndpointConfiguration>
     }
     defaults: {
-      /** Set the default configuration of an application version. The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it at once. */
+      /** Set the default configuration of an application version. The default is effective for all endpoints of the version without a configuration of their own. Connected devices get it immediately. */
       update: Call<{
         /** Name of the application version. */
         appVersionName: string
@@ -9221,7 +9221,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of a tenant. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of a tenant. Searches the level in the path, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP`, only the level in the path is searched. */
         get: Call<{
           /** Id of the tenant. */
           tenantId: string
@@ -9273,7 +9273,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an application. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an application. Searches the level in the path, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP`, only the level in the path is searched. */
         get: Call<{
           /** Name of the application. */
           appName: string
@@ -9325,7 +9325,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an application version. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an application version. Searches the level in the path, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP`, only the level in the path is searched. */
         get: Call<{
           /** Name of the application version. */
           appVersionName: string
@@ -9377,7 +9377,7 @@ export interface Nouns {
         limit?: number | undefined
       }, SystemConfiguration>
       current: {
-        /** Get the effective system configuration of an endpoint. Searches its own level, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level. */
+        /** Get the effective system configuration of an endpoint. Searches the level in the path, then the levels above: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP`, only the level in the path is searched. */
         get: Call<{
           /** Id of the endpoint. */
           endpointId: string
@@ -9424,7 +9424,7 @@ export interface Nouns {
       /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
       softwareVersion: string
     }, { 200: Software }>
-    /** Create a software version. Connected endpoints for which the version is the new target get it at once. */
+    /** Create a software version. Connected endpoints for which the version is the new target get it immediately. */
     create: Call<{
       /** Name of the application. */
       appName: string
@@ -9493,7 +9493,7 @@ export interface Nouns {
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Retry a software version on endpoints that failed. Offers the version again to endpoints that could not apply it; connected endpoints get the version at once. Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. A rollout that is paused or halted stays so. */
+      /** Retry a software version on endpoints that failed. Offers the version again to endpoints that could not apply it; connected endpoints get the version immediately. Without `endpointIds`, this applies to all failed endpoints, and earlier reports no longer count for the failure threshold. A rollout that is paused or halted stays so. */
       retry: Call<{
         /** Name of the application. */
         appName: string
@@ -10981,7 +10981,7 @@ export interface Nouns {
       vpnclientID: string
     }, { 204: undefined }>
     config: {
-      /** Download the OpenVPN profile of a client. The file is complete: it contains certificates and keys. Every download is the same. Keep it secret. */
+      /** Download the OpenVPN profile of a client. The file is complete: it contains certificates and keys. Every download has the same content. Keep the file secret. */
       download: Call<{
         /** Id of the VPN client, a UUID. */
         vpnclientID: string
@@ -11033,7 +11033,7 @@ export interface Nouns {
       /** Id of the application integration. */
       appIntegrationId: number
     }, { 200: AppIntegrationWithDevices }>
-    /** Change an application integration. A new API key is used at once: the session is opened again. */
+    /** Change an application integration. A new API key is used immediately: the session is opened again. */
     patch: Call<{
       /** Id of the application integration. */
       appIntegrationId: number
@@ -11158,7 +11158,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     gateways: {
-      /** Create gateway integrations. Registers an endpoint for each gateway, and with `registerGatewaysOnNet` first the gateway in the network. A gateway that is already registered, or that the network refuses, is listed in `failed`, and the other gateways are created. If the body is malformed, the whole request is rejected. */
+      /** Create gateway integrations. Registers an endpoint for each gateway. With `registerGatewaysOnNet`, the gateway is first registered in the network. A gateway that is already registered, or that the network refuses, is listed in `failed`, and the other gateways are created. If the body is malformed, the whole request is rejected. */
       create: Call<{
         /** Id of the account integration. */
         accountIntegrationId: number
@@ -11221,31 +11221,31 @@ export interface Nouns {
   }
   jobs: {
     deletions: {
-      /** Unregister many endpoints by a job. Unregisters the selected endpoints as `endpoints.delete` does. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Unregister many endpoints by a job. Unregisters the selected endpoints as `endpoints.delete` does. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewDeletionJob
       }, { 201: CreatedJob }>
     }
     metadataPatches: {
-      /** Change the metadata of many endpoints by a job. Applies one patch to the metadata of each selected endpoint. If the patch does not fit an endpoint, only that endpoint fails. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Change the metadata of many endpoints by a job. Applies one patch to the metadata of each selected endpoint. If the patch does not fit an endpoint, only that endpoint fails. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewMetadataJob
       }, { 201: CreatedJob }>
     }
     versionChanges: {
-      /** Move many endpoints to another version of their application by a job. Moves each selected endpoint to the version. The move fails for endpoints of another application. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Move many endpoints to another version of their application by a job. Moves each selected endpoint to the version. The move fails for endpoints of another application. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewVersionJob
       }, { 201: CreatedJob }>
     }
     commands: {
-      /** Send a command to many endpoints by a job. Makes one command for each selected endpoint; the item has its id as `commandId`. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Send a command to many endpoints by a job. Makes one command for each selected endpoint; the item has its id as `commandId`. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewCommandJob
       }, { 201: CreatedJob }>
     }
     configurations: {
-      /** Set a configuration of many endpoints by a job. Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. An endpoint that already has an equal configuration keeps it. If the schema of its version rejects the configuration, the endpoint fails with the reason. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Set a configuration of many endpoints by a job. Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. An endpoint that already has an equal configuration keeps it. If the schema of its version rejects the configuration, the endpoint fails with the reason. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewConfigurationJob
       }, { 201: CreatedJob }>
