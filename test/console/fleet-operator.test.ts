@@ -187,8 +187,8 @@ test('the timeline shows a message with its response, and why the message was re
 test('if the tokens of an endpoint cannot be read, the page shows the reason, and does not say that there are none', async () => {
   const address = '**/api/v1/endpoints/meter-1/tokens*'
   const none = page.getByText('Without a token the device cannot send')
-  console_.expect(/403/)
-  await page.route(address, (route) => route.fulfill({ status: 403, json: { message: 'the tokens are closed' } }))
+  console_.expect(/404.*tokens/)
+  await page.route(address, (route) => route.fulfill({ status: 404, json: { message: 'the tokens are closed' } }))
   await page.goto(console_.address('/endpoints/meter-1?tab=access'))
   await page.getByText('the tokens are closed').waitFor()
   assert.equal(await none.count(), 0)
