@@ -56,7 +56,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
   }
 }
 
-/** Reads the tenant and key id from the token. They are untrusted until the signature is verified. */
+/** Reads the tenant and key id from the token. Both values are untrusted until the signature is verified. */
 function readUnverified(token: string, realms: Realms) {
   try {
     const { kid } = decodeProtectedHeader(token)

@@ -1,4 +1,4 @@
-/** Finds subjects with their current permissions. It is used for scripts that a subject wrote and that run later. */
+/** Finds subjects with their current permissions, for scripts that a subject wrote and that run later. */
 import { anonymousCaller, type Caller, isAnonymous } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { PlatformError } from '../kernel/errors.ts'

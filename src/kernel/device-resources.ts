@@ -45,7 +45,7 @@ const compilePattern = (pattern: string) =>
     's',
   )
 
-/** Default maximum size of a payload. It is enough for a few named fields. */
+/** Default maximum size of a payload, enough for a few named fields. */
 const bytesMaxDefault = 64 * 1024
 
 /**

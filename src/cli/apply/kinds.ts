@@ -26,7 +26,7 @@ const application = kindOf({ name: 'application', noun: 'applications', idField:
 const countOfVersion = (client: Client, version: string) =>
   client.list('endpoints.list', { applicationVersionName: [version] }).total
 
-/** The kind of application versions. They are identified by their application and a suffix. */
+/** The kind of application versions. A version is identified by its application and a suffix. */
 const version: Kind = {
   name: 'version',
   fields: () => [required('applicationName'), ...bodyFields('applications.versions.create')],

@@ -109,7 +109,7 @@ const isEqual = (present: unknown, declared: unknown) =>
   // Some texts have the default ''.
   declared === null ? present === undefined || present === '' : isDeepStrictEqual(present, declared)
 
-/** Checks that an object has not changed since the plan was made. It is for kinds without ETags. */
+/** Checks that an object has not changed since the plan was made. Used for kinds without ETags. */
 export async function requireUnchanged(client: Client, step: Step) {
   checkUnchanged(step, await readExisting(client, [step.kind]))
 }

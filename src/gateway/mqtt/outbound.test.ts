@@ -130,7 +130,7 @@ test('the server uses as many topic aliases as the client allows', async () => {
   ])
 })
 
-test('the server drops messages that expire in the queue; a message that it sends has its remaining expiry', async () => {
+test('messages that expire in the queue are dropped, and a message that is sent contains its remaining expiry', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 1 } })
   const expiring = (topic: string, messageExpiryInterval: number) =>
     connection.send(message(topic, 1, { properties: { messageExpiryInterval } }))

@@ -169,7 +169,7 @@ function formOf(request: FastifyRequest): Form {
   return isForm(request) && body ? { ...querystring.parse(body.toString()) } : {}
 }
 
-/** Returns the problem with the parameters, or undefined. It is called before the library reads them. */
+/** Returns the problem with the parameters, or undefined. Called before the library reads the parameters. */
 function parameterProblem(request: FastifyRequest, path: string): string | undefined {
   const [query, body] = [request.originalQuery, bodyOf(request)]
   if (hasNul(query) || hasNul(body ?? '')) return 'A parameter contains NUL, which is not allowed.'

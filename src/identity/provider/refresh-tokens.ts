@@ -24,7 +24,7 @@ export function opaqueToken(value: string): string {
   }
 }
 
-/** Returns the login that the refresh token names. It is not verified; it is used to handle requests of one login one after the other. */
+/** Returns the login that the refresh token names. The token is not verified: the login only determines the order of requests. */
 export function loginOf(value: string): string {
   try {
     const { typ, sid } = decodeJwt(value)

@@ -111,7 +111,7 @@ function commonType(name: string, options: CommonOptions) {
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
   return { ...commonType(name, options), pageSize: options.pageSize ?? 500, keepItems: options.keepItems ?? false }
 }
-/** Declares work over rows of the service at module level. It runs in steps and stores neither items nor results. */
+/** Declares work over rows of the service at module level. Such work runs in steps and stores neither items nor results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
   const { firstItems = 1000, itemsMin = 100, itemsMax = 20_000, stepMs = 200, pauseShare = 0 } = options
   return { ...commonType(name, options), limits: { firstItems, itemsMin, itemsMax, stepMs, pauseShare } }

@@ -32,7 +32,7 @@ function lazyAjv(options: Options): () => Ajv {
 }
 const strict = lazyAjv(commonOptions)
 const coercing = lazyAjv({ ...commonOptions, coerceTypes: 'array' })
-/** Reports all errors. It is used for small bodies only, because a large body could have a million errors. */
+/** Reports all errors. Used for small bodies only, because a large body could have a million errors. */
 const allErrorsOptions = { ...commonOptions, allErrors: true, verbose: true } as const
 const thorough = lazyAjv(allErrorsOptions)
 const thoroughCoercing = lazyAjv({ ...allErrorsOptions, coerceTypes: 'array' })

@@ -1,4 +1,4 @@
-/** Writes many records in one commit. It uses the group commit of the kernel, and adds the order and encoding of records. */
+/** Writes many records in one commit. Uses the group commit of the kernel, and adds the order and encoding of records. */
 
 import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'

@@ -10,7 +10,7 @@ export interface ServiceContent {
   checksum: string
 }
 
-/** Records an upload of a service. It has no endpoint and no upload token. */
+/** Records an upload of a service. Such an upload has no endpoint and no upload token. */
 export async function beginServiceUpload(sql: Sql, upload: { contentKey: string; tenantId: string; at: Date }) {
   await sql`
     insert into binary_data.uploads (content_key, endpoint_id, tenant_id, token_issued_at, touched_at)

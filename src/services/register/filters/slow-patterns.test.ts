@@ -1,4 +1,4 @@
-/** Tests filters with slow patterns. They must not block other requests, and must have exactly the matching endpoints. */
+/** Tests filters with slow patterns. Such filters must not block other requests, and must have exactly the matching endpoints. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'

@@ -6,7 +6,7 @@ import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read, textOrJson } from './results.ts'
 
-/** Stores an e-mail. It is sent in the background. */
+/** Stores an e-mail, which is sent in the background. */
 export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { deliveries, emailRetries, hasMailServer } = deps
   const to = recipientsOf('recipientsExpression', await read(run, 'recipientsExpression'))

@@ -173,7 +173,7 @@ function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isR
   return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined
 }
 
-/** A push of a version to one connection. It is in progress or done. */
+/** A push of a version to one connection, in progress or done. */
 interface Claim {
   offer: store.Offer
   connection: object | undefined

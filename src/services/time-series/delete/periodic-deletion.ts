@@ -1,4 +1,4 @@
-/** Deletes expired data and data of deleted endpoints. It runs on the node that packs. */
+/** Deletes expired data and data of deleted endpoints. This task runs on the node that packs. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Deletions } from './deletions.ts'
 import type { Retention } from './retention.ts'

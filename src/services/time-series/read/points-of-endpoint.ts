@@ -1,4 +1,4 @@
-/** Reads points of one endpoint and series for other services. It uses the same queries as the API. */
+/** Reads points of one endpoint and series for other services, with the same queries as the API. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { timeOf } from '../../../kernel/times.ts'
 import type { Point, SeriesOfEndpoint, TimeSeries } from '../contract.ts'

@@ -1,4 +1,4 @@
-/** Finds the endpoint of a token. It runs for every connection. */
+/** Finds the endpoint of a token. This code runs for every connection. */
 import { type Tokens, tokenLengthMax } from '../contract.ts'
 import type { TokenDeps } from './deps.ts'
 import type { Activate } from './status.ts'

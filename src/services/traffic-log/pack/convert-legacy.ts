@@ -1,4 +1,4 @@
-/** Packs rows of earlier versions, which had no blocks. It runs in the background and starts with the newest rows. */
+/** Packs rows of earlier versions, which had no blocks. This task runs in the background and starts with the newest rows. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { encodeColumns } from '../codec/block-codec.ts'

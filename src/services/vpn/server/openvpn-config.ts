@@ -1,4 +1,4 @@
-/** Writes the configuration of an OpenVPN server. It is passed through standard input, so that no key is stored on disk. */
+/** Writes the configuration of an OpenVPN server. The configuration is passed through standard input, so that no key is stored on disk. */
 import { dataCiphers, inline } from '../profile.ts'
 import type { Installation } from '../service/authorities.ts'
 

@@ -1,4 +1,4 @@
-/** Finds the endpoints that meet a rare condition. It uses an index and returns the endpoints in any order. */
+/** Finds the endpoints that meet a rare condition. Uses an index, and returns the endpoints in any order. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'

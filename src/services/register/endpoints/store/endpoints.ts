@@ -107,7 +107,7 @@ export const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_reg
 
 export const endpointRelation = (sql: Sql): Fragment => sql`select ${refColumns(sql)} from register.endpoints`
 
-/** Selects endpoints with the metadata key `name`. It is null if it is not a text. */
+/** Selects endpoints with the metadata key `name`. The selected name is null if the key is not a text. */
 export const namedEndpointRelation = (sql: Sql): Fragment => sql`
   select ${refColumns(sql)}, case when jsonb_typeof(metadata -> 'name') = 'string' then metadata ->> 'name' end as name
   from register.endpoints`

@@ -8,7 +8,7 @@ export interface EventEndpoint {
   versionName?: string
 }
 
-/** One message of one endpoint, one tick of a schedule, or one event of an alert. It runs once for each rule. */
+/** One message of one endpoint, one tick of a schedule, or one event of an alert. An event runs once for each rule. */
 export interface RuleEvent {
   type: TriggerType
   /** Id of the event. It stays the same if the event is stored again, so that its traces have the same ids. */
