@@ -27,7 +27,7 @@ const small: Size = {
   packed: { endpoints, points: 180, stepMs },
   hot: { endpoints, points: 20, stepMs },
 }
-/** The hot samples are half as many as a slot may have: a slot is closed and packed at 2,000,000 samples. */
+/** The number of hot samples is half of the maximum of a slot, which is closed and packed at 2,000,000 samples. */
 const large: Size = {
   name: '100,000,000 values',
   packed: { endpoints, points: 19_000, stepMs },

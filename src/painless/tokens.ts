@@ -67,7 +67,8 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
 }
 
 /**
- * Parses the name of a type, with package and `[]`, if it begins `ahead` tokens after the position. `length` is the number of its tokens.
+ * Parses the name of a type, with package and `[]`, that begins `ahead` tokens after the position. `length` is the number of tokens of the
+ * name. Returns undefined if there is no such name.
  */
 export function typeAhead(cursor: Cursor, ahead = 0, brackets = true): (TypeName & { length: number }) | undefined {
   const first = peek(cursor, ahead)
