@@ -41,7 +41,7 @@ export function keyboardOf(page: Page) {
     for (let steps = 0; steps < 40 && (await table.count()) === 0; steps++) await press('Tab')
   }
 
-  /** Waits until a page is open, which moves the focus to its heading. */
+  /** Waits until a page is open. When a page opens, the focus moves to its heading. */
   const arrive = (heading: Name) =>
     page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
 
