@@ -33,8 +33,8 @@ export function viewOf(tenantId: string, record: StoredRecord): RecordView {
 }
 
 /**
- * Returns a record as the JSON text of its view. Live streams need it for each message of a watched endpoint. `JSON.stringify` of the view
- * takes twice the time, because it copies the record and parses its metadata.
+ * Returns a record as the JSON text of its view. Live streams need this text for each message of a watched endpoint. `JSON.stringify` of
+ * the view takes twice the time, because it copies the record and parses its metadata.
  */
 export function textOf(tenantId: string, record: StoredRecord): string {
   const { correlationId, outbound, versionName, endpointId, extension, resourcePath, requestId, metadata } = record
