@@ -137,11 +137,21 @@ function termsKey(sql: Sql, source: FieldSource, grouping: Extract<Grouping, { k
   }
 }
 
-/** Returns a metric over values that are already separate rows. */
-function metricOf(sql: Sql, metric: Metric, { numbers, values }: { numbers: Fragment; values: Fragment }): Fragment {
-  if (metric === 'value_count') return sql`count(${values})::float8`
-  if (metric === 'cardinality') return sql`count(distinct ${values})::float8`
-  return sql`${sql.unsafe(metric)}(${numbers})::float8`
+/** Returns a metric over a column, which has one value in each row. */
+function metricOf(sql: Sql, metric: Metric, column: Fragment): Fragment {
+  if (metric === 'value_count') return sql`count(${column})::float8`
+  if (metric === 'cardinality') return sql`count(distinct ${column})::float8`
+  return sql`${sql.unsafe(metric)}(${column})::float8`
+}
+
+/**
+ * Returns the value of a field in a row: `plain` is null for objects and lists. `direct` is not checked, because `numbersOf` checks the type
+ * itself, and the field would be read twice.
+ */
+function valueIn(sql: Sql, source: FieldSource): { plain: Fragment; direct: Fragment } {
+  if (source.kind === 'values') return { plain: sql`m.v`, direct: sql`m.v` }
+  if (source.kind === 'value') return { plain: plainValue(sql, source, '').value, direct: source.value }
+  return { plain: source.column, direct: source.column }
 }
 
 function numbersOf(sql: Sql, source: FieldSource, value: Fragment): Fragment {
@@ -173,32 +183,35 @@ export async function findGroups(
 ): Promise<GroupRow[]> {
   const keys = levels.map(({ grouping }, depth) => keyOf(sql, scope, grouping, depth))
   const joins = keys.flatMap(({ join }) => (join ? [join] : []))
-  const values = metrics.map(({ metric, field }) => {
+  // Documents are reduced to these columns before they are grouped: a key for each level and a value for each metric.
+  const columns = keys.map(({ expression }, depth): Fragment => sql`${expression} as ${sql.unsafe(`k${depth}`)}`)
+  const values = metrics.map(({ metric, field }, index) => {
     const source = sourceOf(sql, scope, field)
-    if (source.kind !== 'values') {
-      const plain = source.kind === 'value' ? plainValue(sql, source, '').value : source.column
-      // `numbersOf` checks the type of the value itself. With the check of `plainValue` as well, the field would be read twice.
-      const direct = source.kind === 'value' ? source.value : source.column
-      return metricOf(sql, metric, { numbers: numbersOf(sql, source, direct), values: plain })
-    }
-    joins.push(sql`cross join lateral (
-      select f.v from ${source.values} as f(v) where jsonb_typeof(f.v) not in ${sql.unsafe(composites)}) m`)
-    return metricOf(sql, metric, { numbers: numbersOf(sql, source, sql`m.v`), values: sql`m.v` })
+    const value = valueIn(sql, source)
+    if (source.kind === 'values')
+      joins.push(sql`cross join lateral (
+        select f.v from ${source.values} as f(v) where jsonb_typeof(f.v) not in ${sql.unsafe(composites)}) m`)
+    const isCounted = metric === 'value_count' || metric === 'cardinality'
+    const name = sql.unsafe(`m${index}`)
+    columns.push(sql`${isCounted ? value.plain : numbersOf(sql, source, value.direct)} as ${name}`)
+    return metricOf(sql, metric, name)
   })
   const conditions = levels.flatMap(({ kept }, depth) => (kept ? [sql`and ${keys[depth]!.isOneOf(kept)}`] : []))
   const where = sql`${visibleCondition(sql, scope, query)} ${inSequence(sql, conditions)}`
-  const from = sql`${relation(sql)} d ${inSequence(sql, joins)}`
+  // `offset 0` keeps the subquery apart. Otherwise PostgreSQL expects a group for each document, and sorts the documents with their content
+  // instead of collecting the groups in a hash table.
+  const reduced = sql`(
+    select ${joined(sql, columns, ',')} from ${relation(sql)} d ${inSequence(sql, joins)} where ${where} offset 0) reduced`
   const valueList = values.length === 0 ? sql`'{}'::float8[]` : sql`array[${joined(sql, values, ',')}]::float8[]`
   if (levels.length === 0)
     return await sql<GroupRow[]>`
       select '{}'::text[] as keys, count(*)::float8 as count, 0::float8 as total, ${valueList} as "values"
-      from ${from} where ${where}`.unprepared()
+      from ${reduced}`.unprepared()
   const names = keys.map((_, depth) => sql.unsafe(`k${depth}`))
-  const selected = keys.map(({ expression }, depth) => sql`${expression} as ${names[depth]!},`)
   const shown = keys.map((key, depth) => key.shown(names[depth]!))
   const grouped = sql`
-    select ${selected} count(*)::float8 as count, ${valueList} as "values"
-    from ${from} where ${where} group by ${joined(sql, names, ',')}`
+    select ${joined(sql, names, ',')}, count(*)::float8 as count, ${valueList} as "values"
+    from ${reduced} group by ${joined(sql, names, ',')}`
   const ranked = rankedGroups(sql, levels, metrics, names, grouped)
   return await sql<GroupRow[]>`
     select array[${joined(sql, shown, ',')}] as keys, count, total, "values" from (${ranked}) ranked
