@@ -1,7 +1,7 @@
 /** Follows an endpoint. Prints its messages in both directions, and the refusals of its messages and connections with their reasons. */
 import { parseArgs } from 'node:util'
 import type { Client, StreamEvent } from '../../sdk/src/index.ts'
-import { connect } from './api/connection.ts'
+import { connect, withFields } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { createInterruptionNotice } from './api/interruptions.ts'
 import { write } from './api/print.ts'
@@ -89,9 +89,11 @@ const refusalEntry = (refusal: Refusal): Entry => ({
 async function entriesSince(client: Client, endpointId: string, fromCreatedAt: string): Promise<Entry[]> {
   const entries: Entry[] = []
   const order = { endpointIds: [endpointId], fromCreatedAt, sortOrder: 'asc' }
-  for await (const message of client.list<Message>('traffic.list', order)) entries.push(messageEntry(message))
+  for await (const message of client.list<Message>('traffic.list', order))
+    entries.push(messageEntry(withFields('traffic.list', message, 'createdAt', 'direction', 'extension')))
   for await (const refusal of client.list<Refusal>('refusals.list', { fromCreatedAt }))
-    if (refusal.endpointId === endpointId) entries.push(refusalEntry(refusal))
+    if (withFields('refusals.list', refusal, 'createdAt', 'reason', 'count').endpointId === endpointId)
+      entries.push(refusalEntry(refusal))
   return entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
 }
 

@@ -95,8 +95,10 @@ async function printAnswer(description: Description, answer: Answer, { flags }: 
   const { printObject, requireObject, write, idOf } = await loadPrint()
   if (type === 'text/event-stream') return await printEvents(answer.body as AsyncIterable<ServerEvent>)
   if (isStream(answer.body)) return await saveBytes(answer.body, flags)
+  // A response without a body is possible after a change, but not after a read that was successful.
+  const hasBody = answer.body !== undefined || (description.method === 'GET' && answer.status === 200)
   const isKnown = description.statuses.includes(answer.status)
-  if (answer.body !== undefined || !isKnown) for (const item of itemsIn(answer.body)) requireObject(item, printing)
+  if (hasBody || !isKnown) for (const item of itemsIn(answer.body)) requireObject(item, printing)
   if (answer.body !== undefined) return await printObject(answer.body, printing)
   if (answer.location === undefined) return
   const id = decodeURIComponent(new URL(answer.location, 'http://localhost').pathname.split('/').at(-1) ?? '')

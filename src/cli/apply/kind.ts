@@ -122,7 +122,7 @@ export function kindOf(described: Described): Kind {
       for await (const parent of described.parents?.(client) ?? single({}))
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
           if (!isOwn(item)) continue
-          const args = { ...parent, [idArgument]: item[idField] }
+          const args = { ...parent, [idArgument]: withFields(`${noun}.list`, item, idField)[idField] }
           const answer = await client.call(`${noun}.get`, args)
           const { etag } = answer
           const body = withFields(`${noun}.get`, answer.body as Fields, nameField)
