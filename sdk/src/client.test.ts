@@ -1,7 +1,9 @@
 /** Tests the client with servers that misbehave: which requests are repeated, and which responses become values or errors. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
+import { promisify } from 'node:util'
 import { afterAllTests } from '../../test/harness/database.ts'
 import { type ClientOptions, createClient, WaypostError } from './index.ts'
 
@@ -127,6 +129,32 @@ suite('retries', () => {
     const { open } = await aServer(silence)
     const error = await failureOf(open({ timeoutMs: 150 }).endpoints.get(endpoint))
     assert.equal(error.code, 'timeout')
+  })
+
+  test('each of several simultaneous calls ends at its own time limit', async () => {
+    const { open } = await aServer(silence)
+    const client = open()
+    const start = performance.now()
+    const ended: number[] = []
+    const end = async (timeoutMs: number) => {
+      const { code } = await failureOf(client.endpoints.get(endpoint, { timeoutMs }))
+      assert.equal(code, 'timeout')
+      assert.ok(performance.now() - start >= timeoutMs - 5, `${timeoutMs} ms`)
+      ended.push(timeoutMs)
+    }
+    await Promise.all([600, 200, 400].map(end))
+    assert.deepEqual(ended, [200, 400, 600])
+  })
+
+  test('a program ends when its last call has ended, without waiting for a time limit', async () => {
+    const { url } = await aServer(read)
+    const program = `
+      import { createClient } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
+      const client = createClient({ url: ${JSON.stringify(url)}, auth: { apiKey: 'key' } })
+      for (let n = 0; n < 3; n++) await client.endpoints.get({ endpointId: 'thermo-1' }, { timeoutMs: 30_000 })`
+    const start = performance.now()
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+    assert.ok(performance.now() - start < 15_000)
   })
 
   test('a signal ends the call, even between attempts', async () => {

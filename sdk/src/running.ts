@@ -54,21 +54,69 @@ export function createLimit({ options, args, deadline }: Running): Limit {
   if (signal?.aborted) cancel()
   else signal?.addEventListener('abort', cancel, { once: true })
   const attemptMs = options.attemptTimeoutMs ?? defaultAttemptTimeoutMs + waitMsOf(args)
-  const ms = Math.min(attemptMs, deadline - Date.now())
-  const expire = () => controller.abort(new DOMException('The time limit has passed', 'TimeoutError'))
-  const start = (time: number) => (time < 2 ** 31 ? setTimeout(expire, Math.max(0, time)) : undefined)
-  let timer = deadline === Number.POSITIVE_INFINITY ? undefined : start(ms)
+  const clock: Clock = {
+    at: 0,
+    expire: () => controller.abort(new DOMException('The time limit has passed', 'TimeoutError')),
+  }
+  const stopClock = () => stop(clock)
+  if (deadline !== Number.POSITIVE_INFINITY) start(clock, Math.min(attemptMs, deadline - Date.now()))
   return {
     signal: controller.signal,
     aborted: () => signal?.aborted === true,
-    stopClock: () => clearTimeout(timer),
-    restartClock() {
-      clearTimeout(timer)
-      timer = start(attemptMs)
-    },
+    stopClock,
+    restartClock: () => start(clock, attemptMs),
     end() {
-      clearTimeout(timer)
+      stopClock()
       signal?.removeEventListener('abort', cancel)
     },
   }
+}
+
+interface Clock {
+  /** The time of `performance.now()` at which the clock expires. */
+  at: number
+  expire(): void
+}
+
+/** The clocks that run. One timer serves all of them, because a timer for each attempt takes several percent of the time of a request. */
+const clocks = new Set<Clock>()
+let timer: ReturnType<typeof setTimeout> | undefined
+let timerAt = 0
+
+function start(clock: Clock, ms: number) {
+  stop(clock)
+  if (ms >= 2 ** 31) return
+  clock.at = performance.now() + Math.max(0, ms)
+  clocks.add(clock)
+  if (timer === undefined || clock.at < timerAt) setTimer(clock.at)
+  else if (clocks.size === 1) hold(timer, true)
+}
+
+function stop(clock: Clock) {
+  // Without clocks, the timer does not keep a program running. Setting it again for the next attempt would take longer.
+  if (clocks.delete(clock) && clocks.size === 0) hold(timer, false)
+}
+
+function setTimer(at: number) {
+  clearTimeout(timer)
+  timerAt = at
+  timer = setTimeout(expireClocks, Math.max(0, at - performance.now()))
+}
+
+function expireClocks() {
+  timer = undefined
+  let next = Number.POSITIVE_INFINITY
+  for (const clock of clocks)
+    if (clock.at > performance.now() + 1) next = Math.min(next, clock.at)
+    else {
+      clocks.delete(clock)
+      clock.expire()
+    }
+  if (next !== Number.POSITIVE_INFINITY) setTimer(next)
+}
+
+/** Decides whether a timer keeps a Node.js program running. Browsers have no such choice. */
+function hold(waiting: unknown, isHeld: boolean) {
+  const { ref, unref } = (waiting ?? {}) as { ref?(): void; unref?(): void }
+  ;(isHeld ? ref : unref)?.call(waiting)
 }
