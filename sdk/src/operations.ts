@@ -2862,7 +2862,7 @@ export interface Everything {
 
 /** The result of an execution. */
 export interface Execution {
-  /** What the rule returned: a text unchanged, any other value as JSON; empty if the rule failed. */
+  /** The value that the rule returned. A text is unchanged, and another value is JSON. Empty if the rule failed. */
   returnedValue: string
   /** Traces of the rules and actions that have ended, in order. */
   traces: Trace[]
@@ -4956,7 +4956,7 @@ export interface Replay {
   differences: ReplayDifference[]
 }
 
-/** A message for which the rule returns something else. */
+/** A message for which the rule now returns another value. */
 export interface ReplayDifference {
   /** Id of the message in the traffic log. */
   eventId: string
@@ -4964,9 +4964,9 @@ export interface ReplayDifference {
   endpointId: string
   /** When the message arrived, in UTC. */
   at: string
-  /** What the rule returned then; null if it did not run. */
+  /** The value that the rule returned when the message arrived. Null if the rule did not run. */
   before: string | null
-  /** What it returns now. */
+  /** The value that the rule returns now. */
   now: string
 }
 
@@ -6521,11 +6521,11 @@ export interface Try {
 
 /** The result of a run without effects. */
 export interface TryResult {
-  /** What the rule returned; empty if it failed. */
+  /** The value that the rule returned. Empty if the rule failed. */
   returnedValue: string
-  /** What the rule and its actions did, in order. These traces are not stored. */
+  /** Traces of the rule and its actions, in order. The platform does not store these traces. */
   traces: Trace[]
-  /** What the actions would have done. */
+  /** The effects that the actions would have had. */
   effects: Effect[]
 }
 

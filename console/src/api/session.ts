@@ -54,10 +54,11 @@ const renewAgainMs = 5_000
 /** The tokens of the session, and their renewal. */
 interface Keeper {
   current(): Tokens | undefined
+  /** Stores and reports new tokens. */
   keep(fresh: Tokens): Tokens
-  /** The first half of `keep`: the tokens are used from now on. */
+  /** Stores new tokens without reporting them. Requests use them from now on. */
   hold(fresh: Tokens): void
-  /** The second half of `keep`: reports that there are new tokens. */
+  /** Reports new tokens that `hold` has stored. */
   announce(fresh: Tokens): unknown
   /** Renews the tokens once for all callers, with the refresh token or through the session at the provider. */
   renew(): Promise<Tokens>

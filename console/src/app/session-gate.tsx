@@ -20,7 +20,7 @@ const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
 /**
  * If the sign-in probably needs no form, the frame is rendered while the provider answers the first sign-in, and hidden until it has ended.
- * The requests of the frame wait for the sign-in (`session.token`), and are then sent at once.
+ * The requests of the frame wait for the sign-in (`session.token`), and are sent immediately after it.
  */
 export function SessionGate({ opened }: { opened: OpenedSession }) {
   const { context, tenant, closes, isExpected } = opened

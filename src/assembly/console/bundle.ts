@@ -53,7 +53,7 @@ const fromLeftToRight: Plugin = {
 
 /**
  * Removes the check whether the browser can format signs of numbers, which all supported browsers can. For this check, the browser loads
- * the data of numbers, which takes 25 ms, or 100 ms on a slow computer, before anything is shown.
+ * the data of numbers, which took about 25 ms before anything was shown.
  */
 const numbersHaveSigns: Plugin = {
   name: 'numbers',

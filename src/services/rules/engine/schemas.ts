@@ -49,7 +49,7 @@ export const executeRule = {
     200: Type.Object(
       {
         returnedValue: text(
-          'What the rule returned: a text unchanged, any other value as JSON; empty if the rule failed.',
+          'The value that the rule returned. A text is unchanged, and another value is JSON. Empty if the rule failed.',
         ),
         traces: Type.Array(Trace, { description: 'Traces of the rules and actions that have ended, in order.' }),
       },
@@ -169,11 +169,11 @@ export const tryRule = {
   response: {
     200: Type.Object(
       {
-        returnedValue: text('What the rule returned; empty if it failed.'),
+        returnedValue: text('The value that the rule returned. Empty if the rule failed.'),
         traces: Type.Array(Trace, {
-          description: 'What the rule and its actions did, in order. These traces are not stored.',
+          description: 'Traces of the rule and its actions, in order. The platform does not store these traces.',
         }),
-        effects: Type.Array(Effect, { description: 'What the actions would have done.' }),
+        effects: Type.Array(Effect, { description: 'The effects that the actions would have had.' }),
       },
       { title: 'TryResult', description: 'The result of a run without effects.' },
     ),
@@ -223,11 +223,11 @@ const Difference = Type.Object(
     endpointId: text('Endpoint that sent the message.'),
     at: text('When the message arrived, in UTC.'),
     before: Type.Union([Type.String(), Type.Null()], {
-      description: 'What the rule returned then; null if it did not run.',
+      description: 'The value that the rule returned when the message arrived. Null if the rule did not run.',
     }),
-    now: text('What it returns now.'),
+    now: text('The value that the rule returns now.'),
   },
-  { title: 'ReplayDifference', description: 'A message for which the rule returns something else.' },
+  { title: 'ReplayDifference', description: 'A message for which the rule now returns another value.' },
 )
 
 const ofReplay = Type.Object({
