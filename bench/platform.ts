@@ -58,6 +58,7 @@ export async function startPlatform(
       WAYPOST_LOG_LEVEL: 'warn',
       WAYPOST_RATE_LIMIT_PER_ADDRESS: '0',
       WAYPOST_RATE_LIMIT_PER_CREDENTIAL: '0',
+      WAYPOST_RATE_LIMIT_PER_TENANT: '0',
       ...environment,
     },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -19,7 +19,7 @@ export const limitSettings = defineSettings(
     },
     RATE_LIMIT_PER_TENANT: {
       kind: 'integer',
-      default: '10000',
+      default: '20000',
       meaning:
         'HTTP requests a second of all users, clients and keys of a tenant on each node, unless its package sets ' +
         '`requests_per_second`; bursts of twice as many are accepted; 0: no limit',
