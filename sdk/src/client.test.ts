@@ -157,6 +157,19 @@ suite('retries', () => {
     assert.ok(performance.now() - start < 15_000)
   })
 
+  test('a call ends at its time limit if nothing else keeps the program running, such as with a fetch that never settles', async () => {
+    const program = `
+      import { createClient } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
+      const client = createClient({
+        url: 'http://127.0.0.1:1',
+        fetch: (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      })
+      const { code } = await client.me.get({}, { timeoutMs: 50 }).catch((error) => error)
+      console.log(code)`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+    assert.equal(stdout, 'timeout\n')
+  })
+
   test('a signal ends the call, even between attempts', async () => {
     const { client, requests } = await aServer(empty(503, { 'retry-after': '30' }))
     const controller = new AbortController()
@@ -242,6 +255,22 @@ suite('arguments', () => {
       const error = await failureOf(client.endpoints.get({ endpointId }))
       assert.deepEqual([error.code, error.field, requests.length], ['invalid_argument', 'endpointId', 0])
     })
+
+  test('half of a surrogate pair, which no address can contain, is an error that names the argument', async () => {
+    const { client, requests } = await aServer(read)
+    const errors = [
+      await failureOf(client.endpoints.get({ endpointId: 'a\ud800' })),
+      await failureOf(client.endpoints.list({ regex: '\udc00' }).page()),
+    ]
+    assert.deepEqual(
+      errors.map(({ code, field }) => [code, field]),
+      [
+        ['invalid_argument', 'endpointId'],
+        ['invalid_argument', 'regex'],
+      ],
+    )
+    assert.equal(requests.length, 0)
+  })
 
   test('an id with slashes stays one segment', async () => {
     const { client, requests } = await aServer(read)

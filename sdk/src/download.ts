@@ -1,6 +1,6 @@
 /** Streams the bytes of a response. A download that breaks continues where it stopped, if the platform still has the same version. */
 import { failureOf } from './failures.ts'
-import type { Limit, Running, Send } from './running.ts'
+import { endLimit, type Limit, type Running, restartClock, type Send, stopClock } from './running.ts'
 import type { Download } from './types.ts'
 
 /** Maximum number of consecutive attempts that deliver no byte. */
@@ -13,7 +13,7 @@ export function downloadOf(running: Running, response: Response, limit: Limit, s
     running.operation.headers.includes('range') && response.status === 200 && etag !== null && !etag.startsWith('W/')
   let reader = response.body?.getReader()
   let [received, failures] = [0, 0]
-  limit.stopClock()
+  stopClock(limit)
 
   async function resume(cause: unknown): Promise<void> {
     failures++
@@ -38,24 +38,24 @@ export function downloadOf(running: Running, response: Response, limit: Limit, s
     async pull(controller) {
       while (true) {
         try {
-          limit.restartClock()
+          restartClock(limit)
           const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-          limit.stopClock()
+          stopClock(limit)
           if (done) {
-            limit.end()
+            endLimit(limit)
             return controller.close()
           }
           received += value.byteLength
           failures = 0
           return controller.enqueue(value)
         } catch (cause) {
-          limit.end()
-          await resume(failureOf(running, limit, cause, 'interrupted'))
+          endLimit(limit)
+          await resume(failureOf(running, limit.controller.signal, cause, 'interrupted'))
         }
       }
     },
     async cancel(reason) {
-      limit.end()
+      endLimit(limit)
       await reader?.cancel(reason)
     },
   })

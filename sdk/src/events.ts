@@ -1,5 +1,5 @@
 /** Parses server-sent events (HTML standard, 9.2) as they arrive. */
-import type { Limit } from './running.ts'
+import { endLimit, type Limit, restartClock, stopClock } from './running.ts'
 import type { ServerEvent } from './types.ts'
 
 /** Maximum length of an event. A longer event is a fault of the server, and its text would fill the memory. */
@@ -12,10 +12,10 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
   let [rest, event, data, id]: [string, string, string[], string | undefined] = ['', '', [], undefined]
   try {
     while (true) {
-      limit.restartClock()
+      restartClock(limit)
       const { done, value } = await reader.read()
       // The clock stops while the caller handles an event, because this time does not count.
-      limit.stopClock()
+      stopClock(limit)
       if (done) return
       rest += decoder.decode(value, { stream: true })
       if (rest.length > eventLengthMax) throw new Error('an event is too long')
@@ -35,7 +35,7 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
       }
     }
   } finally {
-    limit.end()
+    endLimit(limit)
     await reader.cancel().catch(() => {})
   }
 }

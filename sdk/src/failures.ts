@@ -1,7 +1,7 @@
 /** Turns error responses and broken connections into errors. */
 import { type ErrorDetails, WaypostError } from './errors.ts'
 import { retryAfterOf } from './retry.ts'
-import type { Limit, Running } from './running.ts'
+import type { Running } from './running.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
 export const excerptOf = (text: string) => text.slice(0, 100).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
@@ -58,7 +58,7 @@ function jsonOrUndefined(text: string): unknown {
 /** Returns the error of a request that got no complete response. */
 export function failureOf(
   { operation, options, attempts, transport }: Running,
-  { signal }: Pick<Limit, 'signal'>,
+  signal: AbortSignal,
   cause: unknown,
   code: 'unreachable' | 'interrupted',
 ): WaypostError {

@@ -61,34 +61,69 @@ export function operationOf(table: Record<string, string>, name: string): Operat
   return line === undefined ? undefined : readOperation(noun, line)
 }
 
-const parameter = /\{(\+?)(\w+)\}/g
+/** The literal texts of a path, and the parameters between them. */
+interface Template {
+  texts: string[]
+  parameters: { key: string; hasSegments: boolean }[]
+  /** Arguments that are not part of the query. */
+  used: Set<string>
+}
+
+/** Templates of the operations that were called. Parsing the path for each request would take several percent of the time of a request. */
+const templates = new WeakMap<Operation, Template>()
+
+function templateOf(operation: Operation): Template {
+  let template = templates.get(operation)
+  if (template === undefined) {
+    const parts = operation.path.split(/\{(\+?\w+)\}/)
+    const texts = parts.filter((_, index) => index % 2 === 0)
+    const names = parts.filter((_, index) => index % 2 === 1)
+    const parameters = names.map((name) => ({ key: name.replace('+', ''), hasSegments: name.startsWith('+') }))
+    const used = new Set(['body', ...operation.headers, ...parameters.map(({ key }) => key)])
+    template = { texts, parameters, used }
+    templates.set(operation, template)
+  }
+  return template
+}
 
 /** Returns the path and query of a request. */
-export function pathOf({ name, path, headers }: Operation, args: Arguments): string {
-  const used = new Set<string>(['body', ...headers])
-  const filled = path.replace(parameter, (_, many: string, key: string) => {
-    used.add(key)
-    const value = args[key]
-    const text = value === undefined || value === null ? '' : String(value)
-    const parts = many ? text.split('/') : [text]
-    // `fetch` would change a path with such segments, and the request would go to another operation.
-    if (parts.some((part) => part === '' || part === '.' || part === '..'))
-      throw new WaypostError(`${name}: ${key} must not be ${text === '' ? 'empty' : text}`, {
-        code: 'invalid_argument',
-        field: key,
-        operation: name,
-      })
-    return parts.map(encodeURIComponent).join('/')
-  })
+export function pathOf(operation: Operation, args: Arguments): string {
+  const { texts, parameters, used } = templateOf(operation)
+  let path = texts[0]!
+  for (const [index, { key, hasSegments }] of parameters.entries()) {
+    const text = textOf(args[key] ?? '')
+    path += hasSegments
+      ? text.split('/').map((segment) => segmentOf(operation, key, segment)).join('/')
+      : segmentOf(operation, key, text)
+    path += texts[index + 1]
+  }
   let query = ''
   for (const key of Object.keys(args)) {
     if (used.has(key)) continue
     for (const value of [args[key]].flat())
       if (value !== undefined && value !== null)
-        query += `${query === '' ? '?' : '&'}${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`
+        query += `${query === '' ? '?' : '&'}${encodeURIComponent(key)}=${encoded(operation, key, textOf(value))}`
   }
-  return filled + query
+  return path + query
 }
+
+function segmentOf(operation: Operation, key: string, text: string): string {
+  // `fetch` would change a path with such segments, and the request would go to another operation.
+  if (text === '' || text === '.' || text === '..')
+    throw invalid(operation, key, `must not be ${text === '' ? 'empty' : text}`)
+  return encoded(operation, key, text)
+}
+
+function encoded(operation: Operation, key: string, text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    throw invalid(operation, key, 'contains half of a surrogate pair')
+  }
+}
+
+const invalid = ({ name }: Operation, key: string, problem: string) =>
+  new WaypostError(`${name}: ${key} ${problem}`, { code: 'invalid_argument', field: key, operation: name })
 
 const textOf = (value: unknown) => {
   if (value instanceof Date) return value.toISOString()

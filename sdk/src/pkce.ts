@@ -1,6 +1,7 @@
 /** Login of a user with the browser: authorization code with PKCE (RFC 7636). */
 import { requestTokens, type Session } from './auth.ts'
 import { WaypostError } from './errors.ts'
+import { fetchOf } from './running.ts'
 
 export interface LoginOptions {
   /** Address of the platform. */
@@ -66,7 +67,7 @@ export async function finishLogin(
       code: 'login_failed',
     })
   const { url, tenant, clientId, redirectUri, verifier } = login
-  const transport = { url, fetch: options.fetch ?? globalThis.fetch.bind(globalThis), defaults: {} }
+  const transport = { url, ...fetchOf(options.fetch), defaults: {} }
   const tokens = await requestTokens(transport, tenant, {
     grant_type: 'authorization_code',
     client_id: clientId,

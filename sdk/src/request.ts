@@ -5,95 +5,107 @@ import { readEvents } from './events.ts'
 import { errorOf, excerptOf, failureOf } from './failures.ts'
 import { pathOf } from './operation.ts'
 import { delayMsOf, isRepeatable, isTemporary, nothingWasSent } from './retry.ts'
-import { createLimit, type Limit, type Running, type Transport, waitMsOf } from './running.ts'
+import { createLimit, endLimit, isCanceled, type Limit, type Running, type Transport, waitMsOf } from './running.ts'
 import type { Answer, Arguments, Operation, Options, Upload } from './types.ts'
 
 const defaultTimeoutMs = 60_000
 const defaultAttempts = 10
 
-/** Calls an operation. */
+/**
+ * Calls an operation, and sends its request again until a response is final. A call passes through few functions and objects, because the
+ * bench `sdk` compares a call with a bare `fetch`.
+ */
 export async function send(
   transport: Transport,
   operation: Operation,
   args: Arguments,
-  callOptions: Options,
+  callOptions: Options | undefined,
 ): Promise<Answer> {
-  const options = { ...transport.defaults, ...callOptions }
+  const options = callOptions === undefined ? transport.defaults : { ...transport.defaults, ...callOptions }
   const isUpload = operation.bodyType === 'application/octet-stream'
   // The duration of an upload depends on its size, so only the caller can set a limit.
   const timeoutMs = options.timeoutMs ?? (isUpload ? Number.POSITIVE_INFINITY : waitMsOf(args) + defaultTimeoutMs)
+  const canResend = !isUpload || !isUsedUpByOneAttempt(args.body)
   const running: Running = {
     transport,
     operation,
     args,
     options,
     address: transport.url + pathOf(operation, args),
-    repeatable: isRepeatable(operation, options) && !isUsedUpByOneAttempt(args.body, isUpload),
+    canResend,
+    repeatable: canResend && isRepeatable(operation, options),
     attempts: 0,
-    deadline: Date.now() + timeoutMs,
+    deadline: performance.now() + timeoutMs,
   }
-  return attempt(running)
-}
-
-const isUsedUpByOneAttempt = (body: unknown, isUpload: boolean) =>
-  isUpload &&
-  typeof body === 'object' &&
-  body !== null &&
-  !(body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body))
-
-/** Sends the request again until a response is final. */
-async function attempt(running: Running): Promise<Answer> {
-  const { transport, operation, options } = running
-  const { attempts: attemptsMax = defaultAttempts } = options
+  const attemptsMax = options.attempts ?? defaultAttempts
   let renewed = false
   while (true) {
     running.attempts++
-    const headers = operation.open ? {} : transport.credentials.headers(options)
+    const headers = operation.open ? noHeaders : transport.credentials.headers(options)
     const credentials = headers instanceof Promise ? await headers : headers
     const outcome = await sendOnce(running, credentials)
-    if ('answer' in outcome) return outcome.answer
+    if (!('error' in outcome)) return outcome
     const { error, again } = outcome
-    if (error.status === 401 && !operation.open && !renewed && outcome.canResend) {
+    if (error.status === 401 && !operation.open && !renewed && canResend) {
       renewed = true
       if (await transport.credentials.renew(credentials, options)) continue
     }
     const delayMs = delayMsOf(running.attempts, error.retryAfterSeconds, Math.random)
-    if (!again || running.attempts >= attemptsMax || Date.now() + delayMs >= running.deadline) throw error
+    if (!again || running.attempts >= attemptsMax || performance.now() + delayMs >= running.deadline) throw error
     await pause(delayMs, options.signal, running)
   }
 }
 
-type Outcome = { answer: Answer } | { error: WaypostError; again: boolean; canResend: boolean }
+const noHeaders: Record<string, string> = {}
 
-async function sendOnce(running: Running, credentials: Record<string, string>): Promise<Outcome> {
-  const { operation, options, repeatable } = running
+const isUsedUpByOneAttempt = (body: unknown) =>
+  typeof body === 'object' &&
+  body !== null &&
+  !(body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body))
+
+/** An attempt that failed, and whether the request is sent again. */
+interface Failure {
+  error: WaypostError
+  again: boolean
+}
+
+async function sendOnce(running: Running, credentials: Record<string, string>): Promise<Answer | Failure> {
+  const { operation, options, repeatable, canResend } = running
   const limit = createLimit(running)
-  const canResend = !isUsedUpByOneAttempt(running.args.body, operation.bodyType === 'application/octet-stream')
+  const { signal } = limit.controller
   let response: Response
   try {
-    const request = requestOf(running, credentials, limit.signal)
+    const request = requestOf(running, credentials, signal)
     response = await running.transport.fetch(running.address, request instanceof Promise ? await request : request)
   } catch (cause) {
-    limit.end()
-    const error = failureOf(running, limit, cause, 'unreachable')
-    const mayRetry = error.code !== 'aborted' && (repeatable || (canResend && nothingWasSent(cause)))
-    return { error, again: mayRetry, canResend }
+    endLimit(limit)
+    const error = failureOf(running, signal, cause, 'unreachable')
+    return { error, again: error.code !== 'aborted' && (repeatable || (canResend && nothingWasSent(cause))) }
   }
   try {
     const { status } = response
-    if (status === 304 && options.ifNoneMatch !== undefined) return { answer: await answerOf(running, response, limit) }
-    if (status === 412 && (options.ifMatch ?? options.ifNoneMatch) !== undefined)
-      return { answer: await answerOf(running, response, limit) }
-    if (response.ok || (status >= 300 && status < 400 && operation.name.startsWith('openid.')))
-      return { answer: await answerOf(running, response, limit) }
+    if (response.ok || isExpected(running, status)) {
+      if (operation.answer !== 'json' || status === 204 || status >= 300 || options.accept !== undefined)
+        return answerOf(running, response, await bodyOf(running, response, limit))
+      const text = await response.text()
+      endLimit(limit)
+      return answerOf(running, response, text === '' ? undefined : valueOf(running, response, text))
+    }
     const error = await errorOf(running, response)
-    limit.end()
-    return { error, again: canResend && isTemporary(status, repeatable), canResend }
+    endLimit(limit)
+    return { error, again: canResend && isTemporary(status, repeatable) }
   } catch (cause) {
-    limit.end()
-    if (cause instanceof WaypostError) return { error: cause, again: false, canResend }
-    return { error: failureOf(running, limit, cause, 'interrupted'), again: repeatable && !limit.aborted(), canResend }
+    endLimit(limit)
+    if (cause instanceof WaypostError) return { error: cause, again: false }
+    return { error: failureOf(running, signal, cause, 'interrupted'), again: repeatable && !isCanceled(limit) }
   }
+}
+
+/** Returns whether a status that is no success is a value for the caller. */
+function isExpected({ operation, options: { ifMatch, ifNoneMatch } }: Running, status: number): boolean {
+  if (status === 304 && ifNoneMatch !== undefined) return true
+  if (status === 412 && (ifMatch ?? ifNoneMatch) !== undefined) return true
+  return status >= 300 && status < 400 && operation.name.startsWith('openid.')
 }
 
 /** Returns a promise only for uploads. Further promises and options would take a measurable part of the time of a request. */
@@ -146,49 +158,41 @@ function streamOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>) {
   })
 }
 
-/**
- * Returns the response with its body. A stream of bytes or events is read later. Reading a header takes time, so headers are read only when
- * they are used.
- */
-async function answerOf(running: Running, response: Response, limit: Limit): Promise<Answer> {
-  const { status, headers } = response
-  const body = await bodyOf(running, response, limit)
+/** Returns the response with its body. */
+function answerOf({ attempts }: Running, { status, headers }: Response, body: unknown): Answer {
   return {
     status,
     body,
-    get etag() {
-      return headers.get('etag') ?? undefined
-    },
-    get location() {
-      return headers.get('location') ?? undefined
-    },
-    get correlationId() {
-      return headers.get('x-correlation-id') ?? undefined
-    },
+    etag: headers.get('etag') ?? undefined,
+    location: headers.get('location') ?? undefined,
+    correlationId: headers.get('x-correlation-id') ?? undefined,
     headers,
-    attempts: running.attempts,
+    attempts,
   }
 }
 
+/** Returns the body of a response that is not a JSON document. A stream of bytes or events is read later. */
 async function bodyOf(running: Running, response: Response, limit: Limit): Promise<unknown> {
-  const { operation, options } = running
-  const type = response.headers.get('content-type') ?? ''
-  if (operation.answer === 'events' && !type.includes('event-stream')) {
+  const isEvents = running.operation.answer === 'events'
+  if (isEvents && !typeOf(response).includes('event-stream')) {
     await response.body?.cancel()
     throw unreadable(running, response, `no stream of events: ${notThePlatform}`)
   }
   if (response.status === 204 || response.status >= 300) {
     await response.body?.cancel()
-    limit.end()
+    endLimit(limit)
     return undefined
   }
-  if (operation.answer === 'events') return readEvents(response, limit)
-  if (operation.answer === 'bytes' || options.accept !== undefined) return downloadOf(running, response, limit, send)
-  const text = await response.text()
-  limit.end()
-  if (text === '') return undefined
+  return isEvents ? readEvents(response, limit) : downloadOf(running, response, limit, send)
+}
+
+const typeOf = (response: Response) => response.headers.get('content-type') ?? ''
+
+function valueOf(running: Running, response: Response, text: string): unknown {
+  const type = typeOf(response)
+  if (type.includes('json')) return parse(running, response, text)
   if (type.includes('html')) throw unreadable(running, response, `a web page: ${notThePlatform}`)
-  return type.includes('json') ? parse(running, response, text) : text
+  return text
 }
 
 const notThePlatform = 'is this the address of the platform?'
@@ -223,5 +227,5 @@ async function pause(ms: number, signal: AbortSignal | undefined, running: Runni
     if (signal?.aborted) end()
     else signal?.addEventListener('abort', end, { once: true })
   })
-  if (signal?.aborted) throw failureOf(running, { signal }, signal.reason, 'interrupted')
+  if (signal?.aborted) throw failureOf(running, signal, signal.reason, 'interrupted')
 }

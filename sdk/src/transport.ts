@@ -1,7 +1,7 @@
 /** The options of a client, and the transport that is created from them. */
 import { type Auth, createCredentials } from './auth.ts'
 import { WaypostError } from './errors.ts'
-import type { Transport } from './running.ts'
+import { fetchOf, type Transport } from './running.ts'
 import type { Options } from './types.ts'
 
 export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {
@@ -23,7 +23,7 @@ export function transportOf({ url, auth, fetch: given, ...defaults }: ClientOpti
     throw new WaypostError('url: credentials belong in auth', { code: 'invalid_argument', field: 'url' })
   const base = {
     url: address.href.replace(/\/+$/, ''),
-    fetch: given ?? globalThis.fetch.bind(globalThis),
+    ...fetchOf(given),
     defaults,
   }
   return { ...base, credentials: createCredentials(auth, base) }

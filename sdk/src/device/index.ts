@@ -3,7 +3,7 @@ import { createCredentials } from '../auth.ts'
 import { WaypostError } from '../errors.ts'
 import { readOperation } from '../operation.ts'
 import { send } from '../request.ts'
-import type { Transport } from '../running.ts'
+import { fetchOf, type Transport } from '../running.ts'
 import type { Upload } from '../types.ts'
 import { openHttpLink } from './http-link.ts'
 import type { Link, Message } from './link.ts'
@@ -241,7 +241,7 @@ function deviceOf(
 function httpOf(options: DeviceOptions): Transport | undefined {
   const url = options.httpUrl ?? (isHttp(options.url) ? options.url : undefined)
   if (url === undefined) return undefined
-  const base = { url: url.replace(/\/+$/, ''), fetch: options.fetch ?? globalThis.fetch.bind(globalThis), defaults: {} }
+  const base = { url: url.replace(/\/+$/, ''), ...fetchOf(options.fetch), defaults: {} }
   return { ...base, credentials: createCredentials(undefined, base) }
 }
 
@@ -270,7 +270,7 @@ async function downloadOf(
   const hosts = [options.url, options.httpUrl ?? options.url].map((url) => new URL(url).hostname)
   if (target === undefined || !/^https?:$/.test(target.protocol) || !hosts.includes(target.hostname))
     throw new WaypostError(`The software is not on the host of the platform: ${link}`, { code: 'redirected' })
-  const base = transport ?? { fetch: options.fetch ?? globalThis.fetch.bind(globalThis), defaults: {} }
+  const base = transport ?? { ...fetchOf(options.fetch), defaults: {} }
   const file = readOperation('software', `file.download GET ${target.pathname} n ab hrange hif-range`)
   const args = Object.fromEntries(target.searchParams)
   const from = {
