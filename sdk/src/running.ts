@@ -126,7 +126,8 @@ function setTimer(at: number) {
 function expireClocks() {
   timer = undefined
   let next = Number.POSITIVE_INFINITY
-  for (const limit of clocks)
+  // After a pause of the program several clocks expire at the same time; they end in the order of their time limits.
+  for (const limit of [...clocks].sort((one, other) => one.at - other.at))
     if (limit.at > performance.now() + 1) next = Math.min(next, limit.at)
     else {
       stopClock(limit)
