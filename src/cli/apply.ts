@@ -35,10 +35,10 @@ export async function run(args: string[]): Promise<number> {
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
   const ownership = await readOwnership(client, await tenantOf(client, chosen), values.set)
-  const steps = await planOf(client, documents, { owned: values.prune ? ownership.owned : [] })
+  const steps = await planOf(client, documents, values.prune ? ownership : {})
   for (const line of describeSteps(steps)) print(line)
   print(summaryOf(steps))
-  const isAdopting = steps.some(({ kind, key }) => ownership.begun.includes(stepKey(kind.name, key)))
+  const isAdopting = steps.some(({ kind, key }) => ownership.begun.some(({ name }) => name === stepKey(kind.name, key)))
   const changesNothing = steps.every(({ action }) => action === 'keep')
   if (changesNothing && !isAdopting) return 0
   if (!changesNothing && !values.yes) await confirm()

@@ -29,8 +29,8 @@ export async function run(args: string[]): Promise<number> {
   if (!values.file) throw usageError('-f is missing', usage)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
-  const owned = values.prune ? (await readOwnership(client, await tenantOf(client, chosen), values.set)).owned : []
-  const steps = await planOf(client, documents, { owned })
+  const ownership = values.prune ? await readOwnership(client, await tenantOf(client, chosen), values.set) : {}
+  const steps = await planOf(client, documents, ownership)
   for (const line of describeSteps(steps)) print(line)
   print(summaryOf(steps))
   return 0

@@ -368,27 +368,94 @@ webhookUrl: https://example.org/mine
   assert.equal((await Array.fromAsync(client.webhookActions.list())).length, 1)
 })
 
-test('objects that an interrupted apply created are recorded by the next apply, and a later apply with --prune deletes them', async () => {
+const fleetClient = () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
-  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
-  const path = join(temporaryDirectory(), 'interrupted.yaml')
-  mkdirSync(join(path, '..'), { recursive: true })
-  const role = (name: string) => `---\nkind: role\nname: ${name}\nscopes: [endpoint:read]\n`
-  writeFileSync(path, role('first') + role('second'))
+  return createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+}
+
+/** Runs an apply that ends before it can store which objects it has created. With `created: false` it ends before the first request. */
+async function interruptedApply(set: string, path: string, { created }: { created: boolean }) {
+  const client = fleetClient()
   const steps = await planOf(client, await readDocuments([path]))
-  const ownership = await readOwnership(client, 'default', 'interrupted')
+  const ownership = await readOwnership(client, 'default', set)
   const killed = new Error('killed')
-  // The process ends before it can store which objects it has created.
   const end = async () => Promise.reject(killed)
-  await assert.rejects(
-    runSteps(client, steps.slice(0, 1), { ...ownership, lock: nothing, requireLease: nothing, end }),
-    killed,
-  )
+  const requireLease = created ? nothing : end
+  await assert.rejects(runSteps(client, steps, { ...ownership, lock: nothing, requireLease, end }), killed)
+}
+
+const roleOf = (name: string) => `---\nkind: role\nname: ${name}\nscopes: [endpoint:read]\n`
+
+function documentsFile(text: string): string {
+  const path = join(temporaryDirectory(), 'documents.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+
+test('objects that an interrupted apply created are recorded by the next apply, and a later apply with --prune deletes them', async () => {
+  const path = documentsFile(roleOf('first'))
+  await interruptedApply('interrupted', path, { created: true })
   const set = ['--set', 'interrupted', '--yes']
+  writeFileSync(path, roleOf('first') + roleOf('second'))
   assert.match(await output(one, 'apply', '-f', path, ...set), /^\+ role second\n1 to create, .* 1 unchanged\./)
-  writeFileSync(path, role('second'))
+  writeFileSync(path, roleOf('second'))
   assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /\ndeleted role first\n$/)
+  assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /^0 to create, 0 to change, 0 to delete, /)
   assert.equal((await run(one, 'apply', '-f', path, '--set', 'a b')).code, 2)
+})
+
+test('apply --prune deletes an object of an interrupted apply that no document names any more', async () => {
+  const application = 'kind: application\nname: abandoned\n---\nkind: cron-trigger\nname: abandoned\ncronExpression: 0 3 * * *\ntimezone: Europe/Kyiv\n'
+  await interruptedApply('abandoned', documentsFile(roleOf('abandoned') + '---\n' + application), { created: true })
+  const path = documentsFile(roleOf('kept'))
+  const set = ['--set', 'abandoned', '--yes']
+  const pruned = await output(one, 'apply', '-f', path, '--prune', ...set)
+  assert.match(pruned, /\n- cron-trigger abandoned\n- application abandoned\n- role abandoned\n1 to create, 0 to change, 3 to delete,/)
+  assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /^0 to create, 0 to change, 0 to delete, 1 unch/)
+})
+
+test('an object that another caller created with the name of an object of an interrupted apply is never deleted', async () => {
+  const names = ['strange-role', 'strange-again']
+  const trigger = '---\nkind: cron-trigger\nname: strange\ncronExpression: 0 3 * * *\ntimezone: Europe/Kyiv\n'
+  const path = documentsFile(roleOf(names[0]!) + trigger)
+  const client = fleetClient()
+  // The first apply ends before it creates its objects, and the second after it.
+  await interruptedApply('strange', path, { created: false })
+  await client.cronTriggers.create({ body: { name: 'strange', cronExpression: '0 3 * * *', timezone: 'Europe/Kyiv' } })
+  await client.roles.create({ body: { name: names[0]!, scopes: ['endpoint:read'] } })
+  writeFileSync(path, roleOf(names[1]!))
+  await interruptedApply('strange', path, { created: true })
+  await client.roles.delete({ name: names[1]! })
+  await client.roles.create({ body: { name: names[1]!, scopes: ['endpoint:read'] } })
+
+  const set = ['--set', 'strange', '--yes']
+  const empty = documentsFile(roleOf('another'))
+  assert.match(await output(one, 'plan', '-f', empty, '--prune', '--set', 'strange'), / 0 to delete, /)
+  writeFileSync(path, names.map(roleOf).join('') + trigger)
+  assert.match(await output(one, 'apply', '-f', path, ...set), /^0 to create, 0 to change, 0 to delete, 3 unchanged/)
+  assert.match(await output(one, 'apply', '-f', empty, '--prune', ...set), / 0 to delete, /)
+  const roles = await output(one, 'roles', 'list', '-o', 'id')
+  for (const name of names) assert.ok(roles.includes(name), name)
+})
+
+test('a caller who may not read the audit log is told that objects of an interrupted apply are not adopted', async () => {
+  const path = documentsFile(roleOf('unaudited'))
+  await interruptedApply('unaudited', path, { created: true })
+  const set = ['--set', 'unaudited', '--yes']
+  const permissions = ['role:read', 'tenant:configuration:read', 'tenant:configuration:update']
+  const role = roleOf('deployer').replace('[endpoint:read]', `[${permissions}]`)
+  const made = await run(one, 'apply', '-f', documentsFile(role), '--yes', '--set', 'deployer')
+  assert.equal(made.code, 0, made.stdout + made.stderr)
+  const key = JSON.parse(await output(one, 'api-keys', 'create', '--name', 'deployer', '--roles', '["deployer"]', '-o', 'json'))
+  const environment = { ...home, WAYPOST_URL: one.baseUrl, WAYPOST_API_KEY: key.key as string }
+  const limited = await commands(['apply', '-f', path, ...set], { directory: one.directory, environment })
+  assert.equal(limited.code, 0, limited.stdout + limited.stderr)
+  assert.match(limited.stdout, /^note: an interrupted apply may have created role unaudited; /m)
+  // A login with the scope adopts the object later.
+  assert.doesNotMatch(await output(one, 'apply', '-f', path, ...set), /note/)
+  const pruned = await output(one, 'apply', '-f', documentsFile(roleOf('other')), '--prune', ...set)
+  assert.match(pruned, /\ndeleted role unaudited\n$/)
 })
 
 test('two applies of the same set at the same time create each object once', async () => {

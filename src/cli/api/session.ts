@@ -1,6 +1,7 @@
 /** Sessions of users that have logged in with the browser. */
 import { requestTokens, type Session } from '../../../sdk/src/auth.ts'
 import { systemClock } from '../../kernel/clock.ts'
+import { fetchOf } from '../../../sdk/src/running.ts'
 import { readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError } from './errors.ts'
 import { nodeFetch } from './node-fetch.ts'
@@ -23,7 +24,7 @@ export async function accessToken(name: string, rejected: string | undefined): P
     if (session?.refreshToken === undefined) throw new CommandError('the session has ended; run waypost login', 4)
     const contexts = readContexts()
     const { url } = contexts.contexts[name]!
-    const transport = { url, fetch: nodeFetch, defaults: {} }
+    const transport = { url, ...fetchOf(nodeFetch), defaults: {} }
     const { tenant, clientId } = session
     const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: session.refreshToken }
     const { access, expiresAt, refresh } = await requestTokens(transport, tenant, form)

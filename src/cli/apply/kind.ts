@@ -22,6 +22,10 @@ export interface Found {
   etag?: string | undefined
 }
 
+export interface CreateOptions {
+  correlationId: string
+}
+
 export interface KindField {
   name: string
   required: boolean
@@ -40,7 +44,8 @@ export interface Kind {
   identity: readonly string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>
-  create(client: Client, fields: Fields): Promise<void>
+  /** Creates the object with one request that has these options. */
+  create(client: Client, fields: Fields, options: CreateOptions): Promise<void>
   update(client: Client, found: Found, fields: Fields): Promise<void>
   /**
    * Sets references to other objects of the documents. It is called when all objects exist, for each object that was created or changed.
@@ -130,10 +135,10 @@ export function kindOf(described: Described): Kind {
           yield { key: keyOf(fields), identity: identityOf(body), args, fields, etag }
         }
     },
-    async create(client, fields) {
+    async create(client, fields, options) {
       const { applicationName, ...body } = fields
       const args = described.parents ? { applicationName } : {}
-      await client.call(`${noun}.create`, { ...args, body: described.parents ? body : fields })
+      await client.call(`${noun}.create`, { ...args, body: described.parents ? body : fields }, options)
     },
     async update(client, { args, etag, fields: present }, fields) {
       if (change.endsWith('.patch')) requireNoRemoval(name, present, fields)

@@ -1,6 +1,6 @@
 /** All kinds of objects that `waypost apply` supports, in the order of their dependencies. */
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
-import type { Client } from '../../../sdk/src/index.ts'
+import type { Client, Options } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
 import {
   bodyFields,
@@ -45,8 +45,8 @@ const version: Kind = {
       }
     }
   },
-  async create(client, { applicationName, ...body }) {
-    await client.call('applications.versions.create', { appName: applicationName, body })
+  async create(client, { applicationName, ...body }, options) {
+    await client.call('applications.versions.create', { appName: applicationName, body }, options)
   },
   async update(client, { args, etag, fields: present }, fields) {
     requireNoRemoval('version', present, fields)
@@ -78,8 +78,9 @@ const configuration: Kind = {
       }
     }
   },
-  create: (client, fields) => putConfiguration(client, fields, undefined),
-  update: (client, { etag }, fields) => putConfiguration(client, fields, etag),
+  create: (client, fields, options) => putConfiguration(client, fields, options),
+  update: (client, { etag }, fields) =>
+    putConfiguration(client, fields, etag === undefined ? {} : { ifMatch: `"${etag}"` }),
   async delete(client, { args }) {
     await client.call('configurations.defaults.delete', args)
   },
@@ -93,9 +94,8 @@ interface ConfigurationItem {
   createdDate: string
 }
 
-async function putConfiguration(client: Client, fields: Fields, etag: string | undefined) {
+async function putConfiguration(client: Client, fields: Fields, options: Options) {
   const args = { appVersionName: fields.version, name: fields.name ?? 'default', body: fields.config }
-  const options = etag === undefined ? {} : { ifMatch: `"${etag}"` }
   const answer = await client.call('configurations.defaults.update', args, options)
   requireVersion(answer, 'configuration', configuration.keyOf(fields))
 }

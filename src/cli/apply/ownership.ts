@@ -3,6 +3,7 @@ import type { Client } from '../../../sdk/src/index.ts'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
 import { newId } from '../../kernel/ids.ts'
 import { CommandError, exitCodes, usageError } from '../api/errors.ts'
+import type { Creation } from './creation.ts'
 import { hasEnded, thisProcess } from './process-identity.ts'
 
 /** An object that an apply has created. An object that is created later with the same name has another identity. */
@@ -13,8 +14,8 @@ export interface Owned {
 
 interface Stored {
   owned: Owned[]
-  /** Objects that an apply was about to create. At its end, the apply removes them from this list, unless it was interrupted. */
-  begun: string[]
+  /** Creations that an apply was about to request. At its end, the apply removes them from this list, unless it was interrupted. */
+  begun: Creation[]
   /** The apply that runs now. It renews its lease; a lease that is not renewed belongs to an apply that was interrupted. */
   lease?: Lease
 }
@@ -32,10 +33,10 @@ export interface Ownership extends Omit<Stored, 'lease'> {
   /** Throws if another apply has the lease now. */
   requireLease(): Promise<void>
   stopRenewing(): void
-  /** Records the objects that are about to be created. */
-  begin(names: string[]): Promise<void>
-  /** Records the outcome of an apply. `begun` are the names that were given to `begin`. */
-  end(outcome: { created: Owned[]; deleted: string[]; begun: string[] }): Promise<void>
+  /** Records the creations that are about to be requested. */
+  begin(creations: Creation[]): Promise<void>
+  /** Records the outcome of an apply. `settled` are the creations whose outcome is known. */
+  end(outcome: { created: Owned[]; deleted: string[]; settled: Creation[] }): Promise<void>
 }
 
 export async function readOwnership(client: Client, tenantId: string, set: string): Promise<Ownership> {
@@ -48,13 +49,16 @@ export async function readOwnership(client: Client, tenantId: string, set: strin
     owned,
     begun,
     ...lease,
-    begin: async (names) => void (await change((stored) => ({ ...stored, begun: union(stored.begun, names) }))),
-    async end({ created, deleted, begun: ended }) {
+    begin: async (creations) =>
+      void (await change((stored) => ({ ...stored, begun: [...without(stored.begun, creations), ...creations] }))),
+    async end({ created, deleted, settled }) {
       lease.stopRenewing()
-      const replaced = [...deleted, ...created.map(({ name: one }) => one)]
+      const names = created.map(({ name: one }) => one)
       await change((stored) => ({
-        owned: [...stored.owned.filter((one) => !replaced.includes(one.name)), ...created].sort(byName),
-        begun: without(stored.begun, ended),
+        owned: [...stored.owned.filter((one) => !names.includes(one.name)), ...created]
+          .filter((one) => !deleted.includes(one.name))
+          .sort(byName),
+        begun: without(stored.begun, settled),
       }))
     },
   }
@@ -127,8 +131,8 @@ function leaseOf(
 }
 
 const byName = (a: Owned, b: Owned) => (a.name < b.name ? -1 : 1)
-const union = (a: string[], b: string[]) => [...new Set([...a, ...b])].sort()
-const without = (a: string[], b: string[]) => a.filter((name) => !b.includes(name))
+const without = (from: Creation[], creations: Creation[]) =>
+  from.filter((one) => !creations.some(({ correlationId }) => correlationId === one.correlationId))
 
 /** Maximum number of attempts to store a change. An attempt fails if another apply stores a change at the same time. */
 const attemptsMax = 10

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError, exitCodes } from '../api/errors.ts'
+import { type Creation, isCreatedBy } from './creation.ts'
 import type { Document } from './documents.ts'
 import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
 import { kinds } from './kinds.ts'
@@ -30,16 +31,16 @@ interface ExistingObjects {
 }
 
 /**
- * Creates the plan. `owned` are the objects that an earlier apply created. With `prune`, objects that no document names any more are
- * deleted. An object that another caller has created with the same name is not deleted.
+ * Creates the plan. `owned` are the objects that an earlier apply created, and `begun` the creations of an interrupted apply. Those of these
+ * objects that no document names any more are deleted. An object that another caller has created with the same name is not deleted.
  */
 export async function planOf(
   client: Client,
   documents: Document[],
-  { owned = [] }: { owned?: Owned[] } = {},
+  { owned = [], begun = [] }: { owned?: Owned[]; begun?: Creation[] } = {},
 ): Promise<Step[]> {
   const named = new Set(documents.map(({ kind, key }) => stepKey(kind.name, key)))
-  const prunable = owned.filter(({ name }) => !named.has(name))
+  const prunable: (Owned | Creation)[] = [...owned, ...begun].filter(({ name }) => !named.has(name))
   const used = kinds.filter(
     ({ name }) =>
       documents.some(({ kind }) => kind.name === name) || prunable.some((one) => one.name.startsWith(`${name} `)),
@@ -56,12 +57,19 @@ export async function planOf(
     }
   // Objects are deleted before the objects on which they depend.
   for (const kind of used.toReversed())
-    for (const { name, identity } of prunable) {
-      const found = existing.all(name).find((one) => one.identity === identity)
-      if (found && name === stepKey(kind.name, found.key))
+    for (const one of prunable.filter(({ name }) => name.startsWith(`${kind.name} `))) {
+      const found = await findCreated(client, one, existing.all(one.name))
+      if (found && !steps.some((step) => step.found === found))
         steps.push({ action: 'delete', kind, key: found.key, fields: found.fields, found, changes: [] })
     }
   return steps
+}
+
+/** Returns the object that an earlier apply has created, among the objects with its name. */
+async function findCreated(client: Client, created: Owned | Creation, objects: Found[]): Promise<Found | undefined> {
+  if ('identity' in created) return objects.find(({ identity }) => identity === created.identity)
+  for (const found of objects) if (await isCreatedBy(client, created, found)) return found
+  return undefined
 }
 
 export async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjects> {

@@ -25,8 +25,8 @@ export const ruleExecution: Kind = {
       if (rule !== undefined) yield { ...found, fields: { ...others, rule } }
     }
   },
-  async create(client, fields) {
-    await byId.create(client, await withRuleId(client, fields, ruleNameIn(fields)))
+  async create(client, fields, options) {
+    await byId.create(client, await withRuleId(client, fields, ruleNameIn(fields)), options)
   },
   async update(client, found, fields) {
     await byId.update(client, found, await withRuleId(client, fields, ruleNameIn(fields)))

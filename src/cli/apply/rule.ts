@@ -77,8 +77,8 @@ export const rule: Kind = {
   async *list(client) {
     for await (const { id } of client.list<{ id: string }>('rules.list')) yield await read(client, id)
   },
-  async create(client, fields) {
-    await client.call('rules.create', { body: withoutLinks(fields) })
+  async create(client, fields, options) {
+    await client.call('rules.create', { body: withoutLinks(fields) }, options)
   },
   async update(client, { args, fields: planned }, fields) {
     // Earlier steps may have changed the rule's triggers and actions, and thereby its version.

@@ -1,8 +1,10 @@
 /** Executes the steps of a plan, one after the other, and reports each. */
 import type { Client } from '../../../sdk/src/index.ts'
+import { newId } from '../../kernel/ids.ts'
 import { exitCodeOf } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
 import { print } from '../output.ts'
+import { type Creation, isCreatedBy } from './creation.ts'
 import { stepKey } from './kind.ts'
 import type { Owned, Ownership } from './ownership.ts'
 import { checkOf, readExisting, requireUnchanged, type Step } from './plan.ts'
@@ -39,33 +41,50 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))
-  const begun = succeeded('create')
-  await ownership.begin(begun)
+  const interrupted = await settleInterrupted(client, steps, ownership.begun)
+  const creations = succeeded('create').map((name): Creation => ({ name, correlationId: newId() }))
+  await ownership.begin(creations)
   const incomplete: Step[] = []
   for (const step of steps.filter(({ action }) => action !== 'keep')) {
     if (failed.some((one) => one.step === step)) continue
     await ownership.requireLease()
     await attempt(step, async () => {
-      await runStep(client, step)
+      await runStep(client, step, creations)
       if (step.action !== 'delete') incomplete.push(step)
       print(`${done[step.action]} ${visible(nameOf(step))}`)
     })
   }
   const created = new Set(succeeded('create'))
   for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
-  // An interrupted apply was about to create these objects. They exist now, with the fields in the documents.
-  const adopted = steps
-    .filter(({ found }) => found)
-    .map((step): Owned => ({ name: nameOf(step), identity: step.found!.identity }))
-    .filter(({ name }) => ownership.begun.includes(name))
   const createdSteps = steps.filter((step) => step.action === 'create' && created.has(nameOf(step)))
   await ownership.end({
-    created: [...(await ownedOf(client, createdSteps)), ...adopted],
+    created: [...(await ownedOf(client, createdSteps)), ...interrupted.created],
     deleted: succeeded('delete'),
-    begun: [...begun, ...adopted.map(({ name }) => name)],
+    // A creation that failed may have happened, if its response was lost. The next apply finds out.
+    settled: [...creations.filter(({ name }) => created.has(name)), ...interrupted.settled],
   })
   return failed
 }
+
+/**
+ * Finds out which of the objects in the documents an interrupted apply has created. An object that another caller has created with the same
+ * name stays the object of that caller, so that `--prune` does not delete it.
+ */
+async function settleInterrupted(client: Client, steps: Step[], begun: Creation[]) {
+  const created: Owned[] = []
+  const settled: Creation[] = []
+  for (const { kind, key, found } of steps)
+    for (const creation of begun.filter(({ name }) => name === stepKey(kind.name, key))) {
+      const isOwn = found !== undefined && (await isCreatedBy(client, creation, found))
+      if (isOwn === undefined) print(unknownCreator(creation.name))
+      else settled.push(creation)
+      if (isOwn) created.push({ name: creation.name, identity: found!.identity })
+    }
+  return { created, settled }
+}
+
+const unknownCreator = (name: string) =>
+  `note: an interrupted apply may have created ${visible(name)}; --prune deletes it only after an apply by a login with the scope tenant:audit:read`
 
 /** Reads the identities of created objects. If several objects have the same name, none is recorded, so that none is ever deleted. */
 async function ownedOf(client: Client, steps: Step[]): Promise<Owned[]> {
@@ -77,9 +96,12 @@ async function ownedOf(client: Client, steps: Step[]): Promise<Owned[]> {
   })
 }
 
-async function runStep(client: Client, step: Step) {
+async function runStep(client: Client, step: Step, creations: Creation[]) {
   const { action, kind, fields, found } = step
-  if (action === 'create') return await kind.create(client, fields)
+  if (action === 'create') {
+    const { correlationId } = creations.find(({ name }) => name === nameOf(step))!
+    return await kind.create(client, fields, { correlationId })
+  }
   if (action === 'change' && found!.etag === undefined) await requireUnchanged(client, step)
   if (action === 'delete') return await kind.delete(client, found!)
   return await kind.update(client, found!, fields)
