@@ -69,6 +69,10 @@ async function explainFailure(error: unknown): Promise<number> {
     process.stderr.write(`waypost: ${error.message}\n`)
     return 1
   }
+  if (isTooDeep(error)) {
+    process.stderr.write('waypost: the data is nested too deeply\n')
+    return 1
+  }
   if (!(error instanceof Error) || !['CommandError', 'WaypostError'].includes(error.name)) throw error
   const { exitCodeOf, explain } = await import('./cli/api/errors.ts')
   process.stderr.write(explain(error))
@@ -78,6 +82,9 @@ async function explainFailure(error: unknown): Promise<number> {
 /** Returns whether parseArgs of node:util rejected an option. */
 const isArgumentError = (error: unknown): error is Error =>
   String((error as { code?: unknown } | null)?.code).startsWith('ERR_PARSE_ARGS_')
+
+/** Returns whether a value was nested so deeply that the stack was too small for it, for example in the answer of another server. */
+const isTooDeep = (error: unknown) => error instanceof RangeError && error.message.includes('call stack')
 
 /** Returns whether the operating system rejected a call, for example because a file cannot be written. The message names the file. */
 const isSystemError = (error: unknown): error is Error =>

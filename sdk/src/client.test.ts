@@ -213,6 +213,12 @@ suite('responses', () => {
     )
   })
 
+  test('the error of a response without a body is a whole sentence', async () => {
+    const { open } = await aServer(empty(429))
+    const { message } = await failureOf(open({ attempts: 1 }).me.get())
+    assert.equal(message, 'me.get failed with status 429')
+  })
+
   const strange: Record<string, Answer> = {
     'HTML instead of JSON': (_, response) =>
       response.writeHead(502, { 'content-type': 'text/html' }).end('<html>\u001b[31m'),

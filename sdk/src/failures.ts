@@ -31,7 +31,8 @@ export async function errorOf({ operation, attempts }: Running, response: Respon
     | string
     | undefined
   const field = header('x-waypost-field')
-  return new WaypostError(reason ?? `${operation.name} failed with status ${status}: ${excerptOf(text)}`, {
+  const excerpt = text === '' ? '' : `: ${excerptOf(text)}`
+  return new WaypostError(reason ?? `${operation.name} failed with status ${status}${excerpt}`, {
     ...details,
     code: header('x-waypost-error'),
     field: field === undefined ? undefined : decoded(field),

@@ -443,11 +443,8 @@ test('a caller who may not read the audit log is told that objects of an interru
   const path = documentsFile(roleOf('unaudited'))
   await interruptedApply('unaudited', path, { created: true })
   const set = ['--set', 'unaudited', '--yes']
-  const permissions = ['role:read', 'tenant:configuration:read', 'tenant:configuration:update']
-  const role = roleOf('deployer').replace('[endpoint:read]', `[${permissions}]`)
-  const made = await run(one, 'apply', '-f', documentsFile(role), '--yes', '--set', 'deployer')
-  assert.equal(made.code, 0, made.stdout + made.stderr)
-  const key = JSON.parse(await output(one, 'api-keys', 'create', '--name', 'deployer', '--roles', '["deployer"]', '-o', 'json'))
+  const scopes = '["identity:role:read","tenant:configuration:read","tenant:configuration:update"]'
+  const key = JSON.parse(await output(one, 'api-keys', 'create', '--name', 'deployer', '--scopes', scopes, '-o', 'json'))
   const environment = { ...home, WAYPOST_URL: one.baseUrl, WAYPOST_API_KEY: key.key as string }
   const limited = await commands(['apply', '-f', path, ...set], { directory: one.directory, environment })
   assert.equal(limited.code, 0, limited.stdout + limited.stderr)

@@ -206,6 +206,7 @@ test('a server that is not a platform is reported in one sentence', async () => 
     '/array': ['application/json', '[null]'],
     '/text': ['text/plain', 'hello'],
     '/empty': ['text/plain', ''],
+    '/deep': ['application/json', `{"content": [${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}], "totalElements": 1}`],
   }
   const server = createServer(({ url }, response) => {
     const [type, body] = Object.entries(answers).find(([path]) => url?.startsWith(path))![1]

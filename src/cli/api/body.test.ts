@@ -1,7 +1,9 @@
 /** Tests bodies from files: JSON, YAML, and texts that are neither JSON nor YAML. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { describe } from '../../../sdk/src/descriptions.ts'
@@ -38,7 +40,7 @@ test('the error about a missing body names the required fields, and a body for a
 
 test('a file that cannot be read is reported', async () => {
   await assert.rejects(readDocument('/nowhere/file'), /cannot be read \(ENOENT\)/)
-  await assert.rejects(readDocument('/tmp'), /is not a file/)
+  await assert.rejects(readDocument('/tmp'), /is a folder, not a file/)
   await assert.rejects(readDocument(aFile(Buffer.from([0xff, 0xfe, 0x00]))), /is not text in UTF-8/)
   await assert.rejects(readDocument(aFile('')), /is empty/)
 })
@@ -82,6 +84,23 @@ for (const [name, text, expected] of hostile)
       return true
     })
   })
+
+test('a number that would be sent with another value is rejected, in JSON as in YAML', async () => {
+  for (const number of ['12345678901234567890', '-9007199254740993', '1e400'])
+    for (const text of [`{"a": [${number}]}`, `a: [${number}]`])
+      await assert.rejects(parseDocument(text, 'file'), /^CommandError: file: .*(too large|not a number)/, text)
+  const kept = '{"a":"12345678901234567890","b":9007199254740991,"c":0.12345678901234568,"d":1e+21}'
+  assert.equal(JSON.stringify(await parseDocument(kept, 'file')), kept)
+})
+
+test('a pipe such as <(command) is read like a file', async () => {
+  const pipe = join(temporaryDirectory(), 'pipe')
+  mkdirSync(dirname(pipe), { recursive: true })
+  execFileSync('mkfifo', [pipe])
+  const reading = readDocument(pipe)
+  await writeFile(pipe, 'name: piped')
+  assert.deepEqual(await reading, { name: 'piped' })
+})
 
 test('a key named __proto__ is data', async () => {
   const value = await parseDocument('{"__proto__": {"a": 1}}', 'file')

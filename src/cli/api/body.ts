@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { parseYaml, readText, requireFile, sourceName } from './document-files.ts'
 import { CommandError, usageError } from './errors.ts'
+import { parseExactJson } from './exact-json.ts'
 import type { ParsedCommand } from './flags.ts'
 
 export async function readBody({ body, name }: Description, { fields, flags }: ParsedCommand): Promise<unknown> {
@@ -35,8 +36,8 @@ async function uploadOf(file: string | undefined, commandText: string): Promise<
   if (file === undefined) throw usageError(`${commandText} needs --file <file> (- is standard input)`)
   const { Readable } = await import('node:stream')
   if (file === '-') return Readable.toWeb(process.stdin)
-  requireFile(file)
-  return () => Readable.toWeb(createReadStream(file))
+  const open = () => Readable.toWeb(createReadStream(file))
+  return requireFile(file) ? open : open()
 }
 
 /** Reads JSON or YAML from a file, or from standard input for `-`. */
@@ -49,7 +50,7 @@ export async function parseDocument(text: string, name: string): Promise<unknown
   const trimmed = text.trimStart()
   if (trimmed === '') throw new CommandError(`${name} is empty`)
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
-    const value = jsonOf(text)
+    const value = jsonOf(text, name)
     if (value !== undefined) return value
   }
   const documents = await parseYaml(text, name)
@@ -59,10 +60,11 @@ export async function parseDocument(text: string, name: string): Promise<unknown
 }
 
 /** Parses JSON. Returns undefined for a text that is not JSON, which may still be YAML. */
-function jsonOf(text: string): unknown {
+function jsonOf(text: string, name: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    return parseExactJson(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw new CommandError(`${name}: ${(error as Error).message}`)
   }
 }

@@ -1,5 +1,5 @@
 /** Reads text and YAML documents from files or standard input. Limits protect against hostile documents. */
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, type Stats, statSync } from 'node:fs'
 import { boundedBuffer, largerThan } from './bounded-buffer.ts'
 import { CommandError, exitCodes } from './errors.ts'
 
@@ -12,24 +12,33 @@ const aliasesMax = 100
 /** Returns the name of a source for messages. `-` is standard input. */
 export const sourceName = (file: string) => (file === '-' ? 'standard input' : file)
 
-export function requireFile(file: string) {
+/** Throws if a file cannot be read. Returns whether it can be read several times, unlike a pipe such as `<(command)`. */
+export function requireFile(file: string, exitCode: number = exitCodes.failed): boolean {
+  let stats: Stats
   try {
-    if (statSync(file).isFile()) return
+    stats = statSync(file)
   } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw unreadable(file, error, exitCode)
   }
-  throw new CommandError(`${file} is not a file`)
+  if (stats.isDirectory()) throw new CommandError(`${file} is a folder, not a file`, exitCode)
+  return stats.isFile()
 }
 
+const unreadable = (file: string, error: unknown, exitCode: number) =>
+  new CommandError(`${sourceName(file)} cannot be read (${(error as NodeJS.ErrnoException).code})`, exitCode)
+
 /** Returns the text of a file, or of standard input for `-`. */
-export async function readText(file: string): Promise<string> {
-  if (file !== '-') requireFile(file)
+export async function readText(file: string, exitCode: number = exitCodes.failed): Promise<string> {
+  if (file !== '-') requireFile(file, exitCode)
   const input = file === '-' ? process.stdin : createReadStream(file)
-  const bytes = await boundedBuffer(input, bytesMax, () => new CommandError(largerThan(sourceName(file), bytesMax)))
+  const tooLarge = () => new CommandError(largerThan(sourceName(file), bytesMax), exitCode)
+  const bytes = await boundedBuffer(input, bytesMax, tooLarge).catch((error) => {
+    throw error instanceof CommandError ? error : unreadable(file, error, exitCode)
+  })
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new CommandError(`${sourceName(file)} is not text in UTF-8`)
+    throw new CommandError(`${sourceName(file)} is not text in UTF-8`, exitCode)
   }
 }
 

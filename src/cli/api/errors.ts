@@ -43,7 +43,7 @@ const isNotOfPlatform = ({ status, body }: WaypostError) => status === 404 && ty
 
 /** Returns the lines that explain a failure: the failed operation, the field, the correlation id, and what to do next. */
 export function explain(error: Error): string {
-  const lines = [`waypost: ${visible(error.message)}`]
+  const lines = [`waypost: ${shortened(visible(error.message))}`]
   if (error instanceof WaypostError) {
     const { status, field, correlationId, retryAfterSeconds } = error
     if (field !== undefined && !error.message.includes(field)) lines.push(`  field: ${visible(field)}`)
@@ -58,6 +58,10 @@ export function explain(error: Error): string {
   if (error instanceof CommandError && error.usage !== undefined) lines.push('', error.usage.trimEnd())
   return `${lines.join('\n')}\n`
 }
+
+/** Maximum length of a message. A server can send a text of any length as the reason of an error. */
+const messageMax = 4000
+const shortened = (text: string) => (text.length <= messageMax ? text : `${text.slice(0, messageMax)}…`)
 
 const trustRoot = 'set NODE_EXTRA_CA_CERTS to a file with the root certificate of the platform'
 

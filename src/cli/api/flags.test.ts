@@ -100,6 +100,8 @@ const wrong: [argv: string[], expected: RegExp][] = [
   [['endpoints.list', '--limit=1e3'], /--limit: expected a number from 1/],
   [['traffic.list', '--sort-order', 'up'], /--sort-order: expected one of asc, desc, not up/],
   [['traffic.list', '--request-id', '1.5'], /--request-id: expected an integer, not 1.5/],
+  [['traffic.list', '--request-id', '9007199254740993'], /--request-id: expected an integer, not 9007199254740993/],
+  [['users.create', '--roles', '[12345678901234567890]'], /--roles: 12345678901234567890 is too large for a number/],
 ]
 for (const [[name, ...argv], expected] of wrong)
   test(`the arguments ${name} ${argv.join(' ')} are an error`, () => {

@@ -179,15 +179,16 @@ function readValue(
   }
   if (kind === 'json') return readJson(flag, input, example)
   const number = Number(input)
-  if (input.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
+  if (input.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isSafeInteger(number)))
     throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${input}`)
   return number
 }
 
 function readJson(flag: string, text: string, example: unknown): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
+    return parseExactJson(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw usageError(`--${flag}: ${(error as Error).message}`)
     const such = example === undefined ? `'["a"]' or '{"a": 1}'` : `'${JSON.stringify(example)}'`
     throw usageError(`--${flag}: expected JSON, such as ${such}, not ${text}`)
   }

@@ -30,8 +30,10 @@ test('the documents of a folder are read in the order of its files', async () =>
 })
 
 const wrong: [text: string | Buffer, expected: RegExp][] = [
-  ['kind: spaceship\nname: x\n', /kind: expected one of role, application, .* not spaceship/],
-  ['kind: constructor\nname: x\n', /kind: expected one of/],
+  ['kind: spaceship\nname: x\n', /kind: there is no kind spaceship; the nearest is .* The kinds are role, application, /],
+  ['kind: aplication\nname: x\n', /kind: there is no kind aplication; the nearest is application\./],
+  ['kind: constructor\nname: x\n', /kind: there is no kind constructor/],
+  ['name: x\n', /documents.yaml: the field kind is missing, such as kind: application\. The kinds are/],
   ['kind: application\n', /application: name is missing/],
   ['kind: application\nname: [1]\n', /application: name: expected text/],
   ['kind: application\nname: 007\n', /application: name: expected text; put a number into quotes/],
@@ -53,7 +55,7 @@ for (const [text, expected] of wrong)
     await assert.rejects(readDocuments([aFile(text)]), (error: Error & { exitCode?: number }) => {
       assert.match(error.message, expected)
       assert.ok(!error.message.includes('\n'), error.message)
-      assert.ok(error.exitCode === 1 || error.exitCode === 2)
+      assert.equal(error.exitCode, 2)
       return true
     })
   })

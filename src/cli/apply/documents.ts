@@ -20,7 +20,7 @@ export async function readDocuments(paths: string[]): Promise<Document[]> {
   const documents: Document[] = []
   const sources = new Map<string, string>()
   for (const file of paths.flatMap(filesOf)) {
-    const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
+    const values = await parseYaml(await readText(file, exitCodes.usage), sourceName(file), exitCodes.usage)
     for (const [index, value] of values.entries()) {
       // Empty documents are skipped, such as the document after a final `---`.
       if (value === null) continue
@@ -66,8 +66,12 @@ function documentOf(value: unknown, source: string): Document {
   const { kind: name, ...fields } = value as Fields
   const kind = findKind(name)
   if (!kind) {
-    const known = kinds.map((one) => one.name).join(', ')
-    throw new CommandError(`${source}: kind: expected one of ${known}, not ${visible(String(name))}`, 2)
+    const names = kinds.map((one) => one.name)
+    const problem =
+      name === undefined
+        ? 'the field kind is missing, such as kind: application'
+        : `kind: there is no kind ${visible(String(name))}; the nearest is ${closest(String(name), names)}`
+    throw new CommandError(`${source}: ${problem}. The kinds are ${names.join(', ')}`, 2)
   }
   try {
     const key = kind.keyOf(fields)
