@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { readDocument } from './api/body.ts'
 import { connect, withFields } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
+import { parseExactJson } from './api/exact-json.ts'
 import { visible } from './api/visible.ts'
 import { print } from './output.ts'
 
@@ -54,8 +55,9 @@ export async function run(args: string[]): Promise<number> {
 
 function messageOf(text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
+    return parseExactJson(text)
+  } catch (error) {
+    if (error instanceof RangeError) throw new CommandError(error.message, 2)
     throw new CommandError(`expected JSON such as '{"temperature": 21}', not ${visible(text)}`, 2)
   }
 }

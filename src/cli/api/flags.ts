@@ -3,6 +3,7 @@ import type { ParseArgsConfig } from 'node:util'
 import type { DescribedArgument, DescribedField, Description } from '../../../sdk/src/descriptions.ts'
 import { dashed } from './dashed.ts'
 import { usageError } from './errors.ts'
+import { parseExactJson } from './exact-json.ts'
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'csv', 'id'] as const
 export type Format = (typeof formats)[number]
