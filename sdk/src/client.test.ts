@@ -236,6 +236,12 @@ suite('responses', () => {
       assert.doesNotMatch(message, /[\u0000-\u001f]/)
     })
 
+  test('a server without TLS at an https address is an error that says so in one line', async () => {
+    const { url, open } = await aServer(read)
+    const { message } = await failureOf(open({ url: url.replace('http:', 'https:'), attempts: 1 }).me.get())
+    assert.match(message, /is not reachable: the server does not use TLS \(https\)$/)
+  })
+
   test('a redirect is not followed, and nothing is sent to its target', async () => {
     const other = await aServer(read)
     for (const status of [301, 302, 303, 307, 308]) {

@@ -24,8 +24,12 @@ export async function run([action, ...names]: string[]): Promise<number> {
       print(visible(`${one === current ? '*' : ' '} ${one}  ${url}  ${tenant}`))
     return 0
   }
-  if ((action !== 'use' && action !== 'delete') || name === undefined || names.length > 1)
-    throw usageError('expected an action', usage)
+  if (action !== 'use' && action !== 'delete') {
+    if (action === undefined) throw usageError('expected an action', usage)
+    const isKnown = action === 'list' || action === 'show'
+    throw usageError(isKnown ? `${action} takes no arguments` : `there is no action ${action}`, usage)
+  }
+  if (name === undefined || names.length > 1) throw usageError(`${action}: expected the name of one context`, usage)
   return await withLock(async () => {
     const { current, contexts } = readContexts()
     if (!Object.hasOwn(contexts, name)) throw usageError(`there is no context ${name}; waypost context list shows them`)

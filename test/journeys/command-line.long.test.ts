@@ -206,7 +206,6 @@ test('a server that is not a platform is reported in one sentence', async () => 
     '/array': ['application/json', '[null]'],
     '/text': ['text/plain', 'hello'],
     '/empty': ['text/plain', ''],
-    '/deep': ['application/json', `{"content": [${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}], "totalElements": 1}`],
   }
   const server = createServer(({ url }, response) => {
     const [type, body] = Object.entries(answers).find(([path]) => url?.startsWith(path))![1]
@@ -234,6 +233,12 @@ test('a server that is not a platform is reported in one sentence', async () => 
       assert.match(stderr, /^waypost: .+\n/)
       assert.ok(!stderr.includes('    at '), stderr)
     }
+  answers['/deep'] = ['application/json', `{"totalElements": 1, "content": [${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}]}`]
+  for (const format of ['json', 'yaml', 'csv', 'table']) {
+    const environment = { WAYPOST_URL: `http://127.0.0.1:${port}/deep`, WAYPOST_API_KEY: 'x' }
+    const { code, stderr } = await withoutBootstrap(['me', 'get', '-o', format], environment)
+    assert.deepEqual([code, stderr], [1, 'waypost: the data is nested too deeply\n'], format)
+  }
 })
 
 test('a login at a server that is not a platform, or with a key that no header can contain, stores nothing', async () => {
@@ -287,6 +292,8 @@ test('the login of a backend client is stored in a file that only this user can 
   assert.equal(unchosen.stderr, 'waypost: no login is chosen: run waypost context use <name>, with one of barn\n')
   assert.equal(unchosen.code, 4)
   assert.equal((await withoutBootstrap(['context', 'use', 'barn', 'field'])).code, 2)
+  assert.match((await withoutBootstrap(['context', 'use'])).stderr, /^waypost: use: expected the name of one context\n/)
+  assert.match((await withoutBootstrap(['context', 'drop', 'barn'])).stderr, /^waypost: there is no action drop\n/)
   assert.equal((await withoutBootstrap(['context', 'delete', 'barn'])).code, 0)
   assert.equal((await withoutBootstrap(list)).code, 4)
 })
