@@ -5,7 +5,7 @@ import { CommandError, usageError } from './api/errors.ts'
 import { describeSteps, summaryOf } from './apply/describe.ts'
 import { readDocuments } from './apply/documents.ts'
 import { stepKey } from './apply/kind.ts'
-import { readOwnership } from './apply/ownership.ts'
+import { readOwnership, requireSetName } from './apply/ownership.ts'
 import { planOf } from './apply/plan.ts'
 import { runSteps } from './apply/run.ts'
 import { print } from './output.ts'
@@ -32,6 +32,7 @@ export async function run(args: string[]): Promise<number> {
     },
   })
   if (!values.file) throw usageError('-f is missing', usage)
+  requireSetName(values.set)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
   const ownership = await readOwnership(client, await tenantOf(client, chosen), values.set)

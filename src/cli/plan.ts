@@ -3,7 +3,7 @@ import { connect, tenantOf } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
 import { describeSteps, summaryOf } from './apply/describe.ts'
 import { readDocuments } from './apply/documents.ts'
-import { readOwnership } from './apply/ownership.ts'
+import { readOwnership, requireSetName } from './apply/ownership.ts'
 import { planOf } from './apply/plan.ts'
 import { print } from './output.ts'
 
@@ -27,6 +27,7 @@ export async function run(args: string[]): Promise<number> {
     },
   })
   if (!values.file) throw usageError('-f is missing', usage)
+  requireSetName(values.set)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
   const ownership = values.prune ? await readOwnership(client, await tenantOf(client, chosen), values.set) : {}

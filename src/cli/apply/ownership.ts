@@ -39,8 +39,11 @@ export interface Ownership extends Omit<Stored, 'lease'> {
   end(outcome: { created: Owned[]; deleted: string[]; settled: Creation[] }): Promise<void>
 }
 
-export async function readOwnership(client: Client, tenantId: string, set: string): Promise<Ownership> {
+export function requireSetName(set: string) {
   if (!/^[A-Za-z0-9_-]{1,200}$/.test(set)) throw usageError('--set: expected letters, digits, _ and -')
+}
+
+export async function readOwnership(client: Client, tenantId: string, set: string): Promise<Ownership> {
   const name = `waypost-apply-${set}`
   const change = (next: (stored: Stored) => Stored | undefined) => changeStored(client, tenantId, name, next)
   const { owned, begun } = (await find(client, tenantId, name)).stored
