@@ -34,6 +34,11 @@ export interface Ctx {
   log: Log
   /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or `ProcessStopping`. */
   readonly signal: AbortSignal
+  /**
+   * Calls the listener once when `signal` aborts, and immediately if it has aborted. Returns a function that removes the listener. It takes
+   * less memory than a signal, and matters where thousands of callers wait. Absent if `signal` exists anyway.
+   */
+  onAbort?(listener: (reason: unknown) => void): () => void
 }
 
 /**

@@ -7,7 +7,7 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { monotonicMs } from './clock.ts'
 import { ConnectionError } from './db/errors.ts'
 import { CallerDisconnected, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
-import { createWaits } from './wait.ts'
+import { createWaits, type Outcome, type RowWaits, type Started } from './wait.ts'
 
 /** Creates a node, and rows whose reads are counted. The test delivers the signals of the node. */
 function aNode(limits?: { perTenant: number; total: number }) {
@@ -56,6 +56,16 @@ const aCaller = (tenantId = 'default') => {
   const controller = new AbortController()
   return { ctx: { tenantId, signal: controller.signal }, abort: (reason: Error) => controller.abort(reason) }
 }
+/** Stores a row and waits for it. Resolves with the outcome. */
+const outcomeOf = (
+  states: RowWaits<string>,
+  start: () => Promise<Started<string>>,
+  until: (state: string) => boolean,
+  ctx: Parameters<typeof states.startAndWait>[0] = aCaller().ctx,
+) =>
+  new Promise<Outcome<string>>((ended, failed) => {
+    states.startAndWait(ctx, start, { until, ended }).catch(failed)
+  })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 suite('a wait for a row', () => {
@@ -196,8 +206,8 @@ suite('a wait for a row', () => {
     const { waits, states, rows, reads, deliver, reset } = aNode()
     const sql = undefined as never
     const start = (id: string, storing: () => unknown = () => {}) =>
-      states.startAndWait(
-        aCaller().ctx,
+      outcomeOf(
+        states,
         async () => {
           await turn()
           rows.set(id, 'waiting')
@@ -240,13 +250,13 @@ suite('a wait for a row', () => {
     const { waits, states } = aNode({ perTenant: 1, total: 1 })
     let stored = 0
     const start = (storing: () => Promise<{ id: string; state: string; limitMs: number }>) =>
-      states.startAndWait(aCaller().ctx, storing, () => false)
+      outcomeOf(states, storing, () => false)
     const never = start(async () => ({ id: '1', state: `${++stored}`, limitMs: 50 }))
     await assert.rejects(
       start(async () => ({ id: '2', state: `${++stored}`, limitMs: 50 })),
       TooManyRequests.is,
     )
-    assert.equal((await never).state, 'waiting')
+    assert.deepEqual(await never, { id: '1', state: 'waiting' })
     const failing = start(async () => {
       throw new Error('no')
     })
@@ -266,6 +276,54 @@ suite('a wait for a row', () => {
       { to: 'node/node-1', payload: { name: 'test.row', ids: ['1'], states: ['done'] } },
       { to: 'node/node-2', payload: { name: 'test.row', ids: ['2', '3', '4'], states: ['done', null, null] } },
     ])
+  })
+
+  test('a caller that stored its row gets the reason if it disconnects, and one of two callers of a row can end before the other', async () => {
+    const { states, rows, waits } = aNode()
+    rows.set('1', 'waiting')
+    const listeners: ((reason: unknown) => void)[] = []
+    const onAbort = (listener: (reason: unknown) => void) => {
+      listeners.push(listener)
+      return () => void listeners.splice(listeners.indexOf(listener), 1)
+    }
+    const getSignal = () => assert.fail('a caller with onAbort must not create a signal')
+    const ctx = Object.defineProperty({ tenantId: 'default', onAbort }, 'signal', { get: getSignal }) as never
+    const start = async () => ({ id: '1', state: 'waiting', limitMs: 60_000 })
+    const isDone = (state: string) => state === 'done'
+    const [left, kept] = [outcomeOf(states, start, isDone, ctx), outcomeOf(states, start, isDone, ctx)]
+    await eventually(() => assert.equal(listeners.length, 2))
+    const reason = CallerDisconnected()
+    listeners[0]!(reason)
+    assert.deepEqual(await left, { id: '1', error: reason })
+    assert.deepEqual([waits.size, listeners.length], [1, 1])
+    rows.set('1', 'done')
+    states.wake('1')
+    assert.deepEqual(await kept, { id: '1', state: 'done' })
+    assert.deepEqual([waits.size, listeners.length], [0, 0])
+  })
+
+  test('a caller that waits for a row that it stored needs less than 800 bytes, measured with ten thousand callers', async (t) => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const { waits, states, stop } = aNode({ perTenant: 20_000, total: 20_000 })
+    let ended = 0
+    const ctx = { tenantId: 'default', onAbort: () => () => {} } as never
+    const wait = (id: string) =>
+      states.startAndWait(ctx, async () => ({ id, state: 'waiting', limitMs: 3_600_000 }), {
+        until: () => false,
+        ended: () => void ended++,
+      })
+    await wait('first')
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let n = 1; n < 10_000; n++) await wait(`${n}`)
+    collect()
+    const each = (process.memoryUsage().heapUsed - before) / 10_000
+    assert.equal(waits.size, 10_000)
+    stop()
+    await eventually(() => assert.deepEqual([ended, waits.size], [10_000, 0]))
+    t.diagnostic(`${Math.round(each)} bytes each`)
+    assert.ok(each < 800, `${each} bytes`)
   })
 
   test('a wait for a row needs less than 8 KB of memory, measured with ten thousand waiters', async (t) => {

@@ -7,9 +7,13 @@ import { createBatcher } from './batcher.ts'
 import { monotonicMs, sleep } from './clock.ts'
 import type { Ctx } from './contract.ts'
 import { isDatabaseUnavailable, type Sql } from './db.ts'
+import { createDeadlines, type Due } from './deadlines.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { type Address, defineSignal, type Signals } from './signals.ts'
+
+/** The context of a caller that waits. */
+export type WaitCtx = Pick<Ctx, 'tenantId' | 'signal' | 'onAbort'>
 
 export interface Waits {
   /** Declares a kind of row, once per name. `read` returns the states of the existing rows by id. */
@@ -24,16 +28,13 @@ export interface RowWaits<T> {
    * stop of the process, resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerDisconnected`, or with an
    * error of `read`.
    */
-  wait(ctx: Pick<Ctx, 'tenantId' | 'signal'>, id: string, options: WaitOptions<T>): Promise<T | undefined>
+  wait(ctx: WaitCtx, id: string, options: WaitOptions<T>): Promise<T | undefined>
   /**
-   * Runs `start`, which stores the row and returns its id and state. Then waits for the row without reading it again. The limit of waiters
-   * is checked before `start`, so that a caller that gets 429 has changed nothing.
+   * Runs `start`, which stores the row and returns its id and state. Then waits for the row without reading it again, and calls `ended`
+   * with the outcome. Nothing else is in memory while the caller waits: the returned promise resolves when the wait has begun. It rejects
+   * if `start` fails, and with 429 at the limit of waiters, which is checked before `start`, so that the caller has changed nothing.
    */
-  startAndWait(
-    ctx: Pick<Ctx, 'tenantId' | 'signal'>,
-    start: () => Promise<{ id: string; state: T; limitMs: number }>,
-    until: (state: T) => boolean,
-  ): Promise<{ id: string; state: T | undefined }>
+  startAndWait(ctx: WaitCtx, start: () => Promise<Started<T>>, caller: WaitingCaller<T>): Promise<void>
   /** Wakes the waiters of these rows when `sql` commits. If the row contains the node id of its waiter, only that node needs a signal. */
   changed(sql: Sql, changes: readonly RowChange<T>[]): Promise<void>
   /** Wakes the waiters of rows whose changes are committed, without signals to other nodes. Call it only if no other node is alive. */
@@ -46,6 +47,21 @@ export interface WaitOptions<T> {
   until(state: T): boolean
   limitMs: number
 }
+
+export interface Started<T> {
+  id: string
+  state: T
+  limitMs: number
+}
+
+export interface WaitingCaller<T> {
+  until(state: T): boolean
+  /** Called once, at the end of a wait that has begun. It must not throw. */
+  ended(outcome: Outcome<T>): void
+}
+
+/** A state, undefined if the row was deleted, or the error with which the wait ended. */
+export type Outcome<T> = { id: string; state: T | undefined; error?: never } | { id: string; error: unknown }
 
 export interface RowChange<T = unknown> {
   id: string
@@ -64,12 +80,6 @@ const sentStateLengthMax = 500
 const defaultLimits = { perTenant: 10_000, total: 20_000 }
 const idsPerRead = 500
 const retryMs = 500
-const timerMsMax = 2 ** 31 - 1
-
-interface Waiter {
-  wake(state?: unknown): void
-}
-
 interface Deps {
   nodeId: string
   signals: Pick<Signals, 'sendEach' | 'on' | 'onReset'>
@@ -80,17 +90,26 @@ interface Deps {
 }
 
 export function createWaits({ nodeId, signals, stopping, metrics, limits = defaultLimits }: Deps): Waits {
-  const rows = createRows()
-  const { starts } = rows
   const counts = createCounts(limits)
-  const names = new Set<string>()
-  const rowKey = (name: string, id: string) => `${name}\n${id}`
+  const kinds = new Map<string, Kind<never>>()
+  // One collection of deadlines serves the waiters of all kinds.
+  const deadlines = createDeadlines<Waiter<never>>((waiter) => {
+    waiter.isExpired = true
+    wake(waiter)
+  })
+  const wakeAll = () => {
+    for (const { starts, rows } of kinds.values()) {
+      starts.reset()
+      for (const first of [...rows.values()]) wakeRow(first)
+    }
+  }
 
   signals.on(RowsChanged, ({ name, ids, states }) => {
-    for (const [index, id] of ids.entries()) rows.wake(rowKey(name, id), states?.[index] ?? undefined)
+    const kind = kinds.get(name)
+    if (kind) for (const [index, id] of ids.entries()) rowChanged(kind, id, (states?.[index] ?? undefined) as never)
   })
-  signals.onReset(rows.wakeAll)
-  stopping.addEventListener('abort', rows.wakeAll)
+  signals.onReset(wakeAll)
+  stopping.addEventListener('abort', wakeAll)
   metrics?.gauge('waypost_waiters', 'Number of callers that wait for a row to change.', [], (gauge) =>
     gauge.set(counts.size),
   )
@@ -100,43 +119,40 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
       return counts.size
     },
     define<T extends {}>(name: string, read: (ids: string[]) => Promise<ReadonlyMap<string, T>>): RowWaits<T> {
-      if (names.has(name)) throw new Error(`waits for "${name}" are defined twice`)
-      names.add(name)
+      if (kinds.has(name)) throw new Error(`waits for "${name}" are defined twice`)
       const readOne = createBatcher<string, T>(async (ids) => {
         const states = await read([...new Set(ids)])
         return ids.map((id) => states.get(id))
       }, idsPerRead)
-      async function waitFor(waiting: Wait<T>, id: string, until: (state: T) => boolean) {
-        const remove = rows.add(rowKey(name, id), waiting as Waiter)
-        try {
-          return await readUntil(waiting, () => readOne(id), until)
-        } finally {
-          remove()
-          waiting.end()
-        }
-      }
+      const kind: Kind<T> = { readOne, rows: new Map(), starts: createStarts(), deadlines, counts, stopping }
+      kinds.set(name, kind as unknown as Kind<never>)
       return {
-        async wait({ tenantId, signal }, id, { until, limitMs }) {
-          if (CallerDisconnected.is(signal.reason)) throw signal.reason
-          counts.add(tenantId)
-          try {
-            return await waitFor(createWait<T>(signal, stopping, limitMs), id, until)
-          } finally {
-            counts.remove(tenantId)
-          }
+        async wait(ctx, id, { until, limitMs }) {
+          if (CallerDisconnected.is(ctx.signal.reason)) throw ctx.signal.reason
+          counts.add(ctx.tenantId)
+          const outcome = await new Promise<Outcome<T>>((ended) => begin(kind, ctx, { id, limitMs }, { until, ended }))
+          if ('error' in outcome) throw outcome.error
+          return outcome.state
         },
-        async startAndWait({ tenantId, signal }, start, until) {
-          counts.add(tenantId)
-          const starting = starts.begin()
+        async startAndWait(ctx, start, caller) {
+          counts.add(ctx.tenantId)
+          const starting = kind.starts.begin()
+          let started: Started<T>
           try {
-            const { id, state, limitMs } = await start().finally(starting.end)
-            if (limitMs <= 0 || until(state)) return { id, state }
-            // The state that `start` returned replaces the first read, unless the row has changed since.
-            const first = starting.hasChanged(rowKey(name, id)) ? undefined : state
-            const waiting = createWait<T>(signal, stopping, limitMs, first)
-            return { id, state: await waitFor(waiting, id, until) }
+            started = await start()
+          } catch (error) {
+            counts.remove(ctx.tenantId)
+            throw error
           } finally {
-            counts.remove(tenantId)
+            starting.end()
+          }
+          const { id, state, limitMs } = started
+          if (limitMs > 0 && !caller.until(state)) {
+            // The state that `start` returned replaces the first read, unless the row has changed since.
+            begin(kind, ctx, started, caller, starting.hasChanged(id) ? undefined : state)
+          } else {
+            counts.remove(ctx.tenantId)
+            caller.ended({ id, state })
           }
         },
         changed: (sql, changes) =>
@@ -155,9 +171,12 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
                 })),
               ),
         changedHere(changes) {
-          for (const { id, state } of changes) rows.wake(rowKey(name, id), state)
+          for (const { id, state } of changes) rowChanged(kind, id, state)
         },
-        wake: (id) => rows.wake(rowKey(name, id)),
+        wake(id) {
+          const first = kind.rows.get(id)
+          if (first) wakeRow(first)
+        },
       }
     },
   }
@@ -165,109 +184,146 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
 
 const isSmall = (state: unknown) => state !== undefined && JSON.stringify(state).length <= sentStateLengthMax
 
-/** The waiters of this node, by kind and id of the row. */
-function createRows() {
-  const rows = new Map<string, Set<Waiter>>()
-  const starts = createStarts()
-  return {
-    starts,
-    add(key: string, waiter: Waiter) {
-      const waiters = rows.get(key)
-      if (waiters) waiters.add(waiter)
-      else rows.set(key, new Set([waiter]))
-      return () => {
-        const waiters = rows.get(key)!
-        waiters.delete(waiter)
-        if (waiters.size === 0) rows.delete(key)
-      }
-    },
-    wake(key: string, state?: unknown) {
-      const waiters = rows.get(key)
-      if (waiters) for (const waiter of waiters) waiter.wake(state)
-      else starts.changed(key)
-    },
-    wakeAll() {
-      starts.reset()
-      for (const waiters of rows.values()) for (const waiter of waiters) waiter.wake()
-    },
+/** The waiters of one kind of row, and what they share. */
+interface Kind<T> {
+  readOne(id: string): Promise<T | undefined>
+  /** The first waiter of each row. Further waiters of the row follow it. */
+  rows: Map<string, Waiter<T>>
+  starts: ReturnType<typeof createStarts>
+  deadlines: { add(waiter: Waiter<T>): void; remove(waiter: Waiter<T>): void }
+  counts: ReturnType<typeof createCounts>
+  stopping: AbortSignal
+}
+
+/** A waiter is one object, and no function is suspended while it waits, because many thousands of callers can wait at the same time. */
+interface Waiter<T> extends Due {
+  kind: Kind<T>
+  id: string
+  tenantId: string
+  caller: WaitingCaller<T>
+  /** The next waiter of the same row. */
+  next: Waiter<T> | undefined
+  /** The state that the last `wake` passed. It replaces the next read. */
+  nextState: T | undefined
+  /** The reason why `ctx.signal` has aborted. */
+  abortReason: unknown
+  stopListening: (() => void) | undefined
+  isExpired: boolean
+  isWakePending: boolean
+  isReading: boolean
+  isEnded: boolean
+}
+
+function begin<T extends {}>(
+  kind: Kind<T>,
+  ctx: WaitCtx,
+  { id, limitMs }: { id: string; limitMs: number },
+  caller: WaitingCaller<T>,
+  first?: T,
+) {
+  const waiter: Waiter<T> = {
+    kind,
+    id,
+    tenantId: ctx.tenantId,
+    caller,
+    dueAt: monotonicMs() + limitMs,
+    place: -1,
+    next: kind.rows.get(id),
+    nextState: first,
+    abortReason: undefined,
+    stopListening: undefined,
+    isExpired: limitMs <= 0,
+    isWakePending: false,
+    isReading: false,
+    isEnded: false,
+  }
+  kind.rows.set(id, waiter)
+  kind.deadlines.add(waiter)
+  waiter.stopListening = onAbort(ctx, (reason) => {
+    waiter.abortReason = reason
+    wake(waiter)
+  })
+  // A listener of a context that has aborted is called at once.
+  if (waiter.isEnded) waiter.stopListening()
+  else wake(waiter, first)
+}
+
+function onAbort(ctx: WaitCtx, listener: (reason: unknown) => void): () => void {
+  if (ctx.onAbort) return ctx.onAbort(listener)
+  const { signal } = ctx
+  const aborted = () => listener(signal.reason)
+  if (signal.aborted) aborted()
+  else signal.addEventListener('abort', aborted)
+  return () => signal.removeEventListener('abort', aborted)
+}
+
+function rowChanged<T extends {}>({ rows, starts }: Kind<T>, id: string, state: T | undefined) {
+  const first = rows.get(id)
+  if (first) wakeRow(first, state)
+  else starts.changed(id)
+}
+
+function wakeRow<T extends {}>(first: Waiter<T>, state?: T) {
+  // A waiter that ends leaves the list, so the next one is read first.
+  for (let waiter: Waiter<T> | undefined = first; waiter; ) {
+    const { next }: Waiter<T> = waiter
+    wake(waiter, state)
+    waiter = next
   }
 }
 
-interface Wait<T> {
-  /** Ends the pause between reads. With a state, the next read is skipped. */
-  wake(state?: T): void
-  /** Returns the state that the last `wake` passed. Returns it only once. */
-  takeState(): T | undefined
-  /** Returns true if the next read is the last read. The state that it returns is the result. */
-  isOver(): boolean
-  throwIfDisconnected(): void
-  /** Resolves with the next call of `wake`. Resolves immediately if `wake` was called since the last time. */
-  nextWake(): Promise<void>
-  end(): void
+/** Lets the waiter check its row. With a state, it does not read the row. */
+function wake<T extends {}>(waiter: Waiter<T>, state?: T) {
+  waiter.nextState = state
+  waiter.isWakePending = true
+  if (!waiter.isReading && !waiter.isEnded) void check(waiter)
 }
 
-function createWait<T>(signal: AbortSignal, stopping: AbortSignal, limitMs: number, first?: T): Wait<T> {
-  let isExpired = limitMs <= 0
-  let isWakePending = false
-  let nextState = first
-  let resolve: (() => void) | undefined
-  function wake(state?: T) {
-    nextState = state
-    isWakePending = true
-    resolve?.()
-  }
-  const expire = () => {
-    isExpired = true
-    wake()
-  }
-  const timer = setTimeout(expire, Math.min(limitMs, timerMsMax))
-  const onAbort = () => wake()
-  signal.addEventListener('abort', onAbort)
-  return {
-    wake,
-    takeState() {
-      const state = nextState
-      nextState = undefined
-      return state
-    },
-    isOver: () => isExpired || signal.aborted || stopping.aborted,
-    throwIfDisconnected() {
-      if (CallerDisconnected.is(signal.reason)) throw signal.reason
-    },
-    async nextWake() {
-      if (!isWakePending)
-        await new Promise<void>((done) => {
-          resolve = done
-        })
-      resolve = undefined
-      isWakePending = false
-    },
-    end() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    },
-  }
-}
-
-/** Retries reads while the database is unreachable, until the wait is over. */
-async function readUntil<T>(
-  waiting: Wait<T>,
-  read: () => Promise<T | undefined>,
-  until: (state: T) => boolean,
-): Promise<T | undefined> {
-  for (;;) {
-    const isLast = waiting.isOver()
+/**
+ * Checks the row until nothing has changed during the check. Reads that fail while the database is unreachable are repeated until the wait
+ * is over.
+ */
+async function check<T extends {}>(waiter: Waiter<T>) {
+  const { kind, id, caller } = waiter
+  waiter.isReading = true
+  while (waiter.isWakePending) {
+    waiter.isWakePending = false
+    const isLast = waiter.isExpired || waiter.abortReason !== undefined || kind.stopping.aborted
     try {
-      const state = waiting.takeState() ?? (await read())
-      waiting.throwIfDisconnected()
-      if (state === undefined || until(state) || isLast) return state
+      if (CallerDisconnected.is(waiter.abortReason)) return end(waiter, { id, error: waiter.abortReason })
+      const given = waiter.nextState
+      waiter.nextState = undefined
+      const state = given ?? (await kind.readOne(id))
+      if (CallerDisconnected.is(waiter.abortReason)) return end(waiter, { id, error: waiter.abortReason })
+      if (state === undefined || isLast || caller.until(state)) return end(waiter, { id, state })
     } catch (error) {
-      if (isLast || !isDatabaseUnavailable(error)) throw error
-      void sleep(retryMs).then(() => waiting.wake())
+      if (isLast || !isDatabaseUnavailable(error)) return end(waiter, { id, error })
+      void sleep(retryMs).then(() => wake(waiter))
     }
-    await waiting.nextWake()
-    waiting.throwIfDisconnected()
   }
+  waiter.isReading = false
+}
+
+function end<T>(waiter: Waiter<T>, outcome: Outcome<T>) {
+  const { kind, id, tenantId, caller } = waiter
+  waiter.isEnded = true
+  leaveRow(kind.rows, id, waiter)
+  kind.deadlines.remove(waiter)
+  waiter.stopListening?.()
+  kind.counts.remove(tenantId)
+  caller.ended(outcome)
+}
+
+function leaveRow<T>(rows: Map<string, Waiter<T>>, id: string, waiter: Waiter<T>) {
+  const first = rows.get(id)!
+  if (first === waiter) {
+    if (waiter.next) rows.set(id, waiter.next)
+    else rows.delete(id)
+    return
+  }
+  let before = first
+  while (before.next !== waiter) before = before.next!
+  before.next = waiter.next
 }
 
 const startMs = 1000
@@ -290,11 +346,11 @@ function createStarts() {
         end() {
           running--
         },
-        hasChanged: (key: string) =>
-          resets !== resetsBefore || monotonicMs() - began > startMs || current.has(key) || previous.has(key),
+        hasChanged: (id: string) =>
+          resets !== resetsBefore || monotonicMs() - began > startMs || current.has(id) || previous.has(id),
       }
     },
-    changed(key: string) {
+    changed(id: string) {
       if (running === 0) return
       const now = monotonicMs()
       if (now - since > startMs) {
@@ -302,7 +358,7 @@ function createStarts() {
         current = new Set()
         since = now
       }
-      current.add(key)
+      current.add(id)
     },
     reset() {
       resets++

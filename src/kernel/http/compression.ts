@@ -2,7 +2,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { internalCaller } from './internal-calls.ts'
 
 type Encoding = 'br' | 'gzip'
 type Done = (error: Error | null, payload?: unknown) => void
@@ -68,7 +67,7 @@ export function createCompression(): Compression {
       addVary(reply)
       const encoding = encodingFor(request.headers['accept-encoding'])
       // Scripts read the body of an internal call as text.
-      if (encoding === undefined || internalCaller()) return done(null, payload)
+      if (encoding === undefined || request.internalCaller) return done(null, payload)
       // A stream keeps Fastify from setting Content-Length, which would differ from the length of the compressed response to GET (RFC 9110,
       // 8.6).
       if (request.method === 'HEAD') return done(null, isStream ? payload : Readable.from([]))

@@ -9,7 +9,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { createLogLimit } from '../log-limit.ts'
-import { internalCaller } from './internal-calls.ts'
 import { unreadResponsesEnded } from './log-messages.ts'
 import { slicesOf } from './streaming.ts'
 
@@ -120,7 +119,7 @@ export function createUnreadResponses(
     count(reply, payload) {
       const { raw: response } = reply
       const isList = payload instanceof Readable && jsonType.test(String(reply.getHeader('content-type')))
-      if (!(isList || isText(payload)) || internalCaller()) return
+      if (!(isList || isText(payload)) || reply.request.internalCaller) return
       if (isText(payload) && payload.length < countedMin && !isQueued(response)) return
       const { socket } = response.req
       const bytes = isText(payload) ? payload.length : 0
@@ -154,7 +153,7 @@ export function sendInSlices(
   payload: unknown,
   done: (error: Error | null, payload?: unknown) => void,
 ) {
-  if (!isText(payload) || payload.length < slicedMin || request.method === 'HEAD' || internalCaller())
+  if (!isText(payload) || payload.length < slicedMin || request.method === 'HEAD' || request.internalCaller)
     return done(null, payload)
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload
   reply.header('content-length', bytes.length)

@@ -6,6 +6,7 @@ import { listOf } from '../../kernel/schema.ts'
 import { payloadOf } from './payload.ts'
 import * as schemas from './schemas.ts'
 import { applicationScope, readScope, updateScope } from './service/access.ts'
+import type { InvocationCaller } from './service/invocation.ts'
 import type { CommandState } from './service/reading.ts'
 import type { CommandsService } from './service.ts'
 
@@ -19,23 +20,15 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   http.post(
     ofType,
     { schema: schemas.invokeCommand, config: { scope: updateScope, rawBody: true, anyJson: true, bodyOptional: true } },
-    async (request, reply) => {
-      const { ctx, params, query, headers } = request
+    // The function returns before the command has a result, so that no function is suspended while the caller waits.
+    ({ ctx, params, query, headers, body, raw, callerNow }, reply) => {
       const { awaitTimeout = Math.min(awaitSecondsDefault, awaitSecondsMax) } = query
       if (awaitTimeout > awaitSecondsMax)
         throw invalidField('awaitTimeout', `expected at most ${awaitSecondsMax} seconds`)
-      const payload = payloadOf(request.body as Buffer, headers['content-type'])
-      const times = { awaitMs: awaitTimeout * 1000, ttlMs: query.commandTtl }
-      const { commandId, status, result } = await commands.invoke(
-        ctx,
-        { ...params, payload, ...times },
-        request.callerNow,
-      )
-      const { endpointId, commandType } = params
-      const path = `/endpoints/${encodeURIComponent(endpointId)}/commands/${commandType}/${commandId}`
-      reply.header('location', http.link(request, path))
-      if (status !== 'EXECUTED') return reply.code(202).send()
-      return result === null ? reply.code(200).send() : sendJson(reply, result)
+      const payload = payloadOf(body as Buffer, headers['content-type'])
+      raw.body = undefined
+      const invocation = { ...params, payload, awaitMs: awaitTimeout * 1000, ttlMs: query.commandTtl }
+      commands.invoke(ctx, invocation, callerOf(http, { raw, callerNow }, reply, params))
     },
   )
 
@@ -108,6 +101,26 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   )
 
   batchRoutes(http, commands)
+}
+
+/** Sends the result of a command, or the error of its invocation. */
+function callerOf(
+  http: Http,
+  { raw, callerNow }: Parameters<Http['link']>[0] & Pick<InvocationCaller, 'callerNow'>,
+  reply: Reply,
+  { endpointId, commandType }: { endpointId: string; commandType: string },
+): InvocationCaller {
+  return {
+    callerNow,
+    invoked({ commandId, status, result }) {
+      const path = `/endpoints/${encodeURIComponent(endpointId)}/commands/${commandType}/${commandId}`
+      reply.header('location', http.link({ raw }, path))
+      if (status !== 'EXECUTED') reply.code(202).send()
+      else if (result === null) reply.code(200).send()
+      else sendJson(reply, result)
+    },
+    failed: (error) => reply.send(error),
+  }
 }
 
 function batchRoutes(http: Http, commands: CommandsService) {

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../gateway/contract.ts'
-import type { Caller, Ctx } from '../../kernel/contract.ts'
+import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { invalidField } from '../../kernel/errors.ts'
@@ -11,7 +11,7 @@ import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
 import { createDispatch } from './service/dispatch.ts'
 import { createDispatched } from './service/dispatched.ts'
-import { type CommandState, createInvoke, type Invocation, type Invoked, stateKey } from './service/invocation.ts'
+import { type CommandState, createInvoke, type Invocation, type Invoke, type Invoked, stateKey } from './service/invocation.ts'
 import * as reading from './service/reading.ts'
 import { createStoreResults, type ResultMessage } from './service/results.ts'
 import * as tasks from './service/tasks.ts'
@@ -40,7 +40,7 @@ export interface DeviceCommands {
 }
 
 export interface CommandsService {
-  invoke(ctx: Ctx, invocation: Invocation, callerNow: () => Promise<Caller>): Promise<Invoked>
+  invoke: Invoke
   get(ctx: Ctx, command: reading.OneCommand): Promise<CommandView>
   delete(ctx: Ctx, command: reading.OneCommand): Promise<void>
   getLast(ctx: Ctx, endpoint: Omit<reading.OneCommand, 'commandId'>): Promise<CommandView>
@@ -86,6 +86,8 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
   const countInvocation = (status: string) => invocations.inc({ status })
   const { sql: writes } = db.open({ max: writeConnectionsMax, name: 'waypost-commands' })
   const invoke = createInvoke({ kit, writes, findEndpoint, states, dispatch, callers, countInvocation })
+  const invokedCommand = (ctx: Ctx, invocation: Invocation) =>
+    new Promise<Invoked>((invoked, failed) => invoke(ctx, invocation, { invoked, failed }))
   const results = createStoreResults({
     kit,
     writes,
@@ -131,9 +133,9 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
         return new Set(places.filter((_, index) => positions[index]?.isWaiting).map(({ endpointId }) => endpointId))
       },
       handedOver: dispatched.record,
-      invoke: async (ctx, command) => (await invoke(ctx, invocationOf(command, 0))).commandId,
+      invoke: async (ctx, command) => (await invokedCommand(ctx, invocationOf(command, 0))).commandId,
       async invokeAndWait(ctx, command, awaitMs) {
-        const { commandId, status } = await invoke(ctx, invocationOf(command, awaitMs))
+        const { commandId, status } = await invokedCommand(ctx, invocationOf(command, awaitMs))
         if (status !== 'EXECUTED') return { commandId, status }
         const { endpointId, commandType } = command
         const { statusCode, reasonPhrase } = await reading.getCommand(readingDeps, ctx, {

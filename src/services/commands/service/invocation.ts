@@ -5,7 +5,7 @@ import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { CallerDisconnected, type PlatformError } from '../../../kernel/errors.ts'
-import type { RowWaits } from '../../../kernel/wait.ts'
+import type { Outcome, RowWaits } from '../../../kernel/wait.ts'
 import type { EndpointRef } from '../../register/contract.ts'
 import { CommandDeleted, NoEndpoint, PayloadTooLarge, TooManyOutstanding } from '../errors.ts'
 import { sizeOf } from '../push.ts'
@@ -73,20 +73,35 @@ export function checkPayload(payload: string | null) {
     throw PayloadTooLarge({ limit: payloadBytesMax })
 }
 
-export type Invoke = (ctx: Ctx, invocation: Invocation, callerNow?: () => Promise<Caller>) => Promise<Invoked>
+/** The caller of a command. Either `invoked` or `failed` is called, once. */
+export interface InvocationCaller {
+  invoked(command: Invoked): void
+  failed(error: unknown): void
+  /** Authenticates the caller again. Absent if the platform itself is the caller. */
+  callerNow?: (() => Promise<Caller>) | undefined
+}
+
+/**
+ * Stores and pushes a command, and tells the caller its result. While the caller waits for the result, no function is suspended, and the
+ * payload is not in memory, because ten thousand callers can wait at the same time.
+ */
+export type Invoke = (ctx: Ctx, invocation: Invocation, caller: InvocationCaller) => void
 
 export function createInvoke(deps: InvocationDeps): Invoke {
   const insert = createInsert(deps)
-  return async (ctx, given, callerNow) => {
-    const { endpointId } = given
-    const missing = () => NoEndpoint({ endpointId })
-    const endpoint = await permitted(deps.findEndpoint, ctx, endpointId, updateScope, missing)
-    checkPayload(given.payload)
-    if (given.awaitMs === 0) {
-      return { ...(await start(deps, insert, endpoint, given)), result: null }
-    }
-    return await invokeAndWait(deps, insert, ctx, endpoint, given, callerNow)
+  return (ctx, invocation, caller) => {
+    invoke(deps, insert, ctx, invocation, caller).catch(caller.failed)
   }
+}
+
+async function invoke(deps: InvocationDeps, insert: Insert, ctx: Ctx, given: Invocation, caller: InvocationCaller) {
+  const { endpointId } = given
+  const missing = () => NoEndpoint({ endpointId })
+  const endpoint = await permitted(deps.findEndpoint, ctx, endpointId, updateScope, missing)
+  checkPayload(given.payload)
+  if (given.awaitMs > 0) return await invokeAndWait(deps, insert, ctx, endpoint, given, caller)
+  const started = await start(deps, insert, endpoint, given)
+  caller.invoked({ ...started, result: null })
 }
 
 type Insert = (command: store.NewCommand) => Promise<number>
@@ -128,46 +143,73 @@ async function invokeAndWait(
   ctx: Ctx,
   endpoint: EndpointRef,
   invocation: Invocation,
-  callerNow: (() => Promise<Caller>) | undefined,
-): Promise<Invoked> {
-  const { kit, states, callers } = deps
+  caller: InvocationCaller,
+): Promise<void> {
   const { awaitMs, ttlMs } = invocation
-  const key = { tenantId: endpoint.tenantId, endpointId: endpoint.endpointId, commandId: 0 }
+  const waiting = createWaiting(deps, ctx, endpoint, ttlMs === 0, caller)
+  const startCommand = async () => {
+    const { commandId, status } = await start(deps, insert, endpoint, invocation)
+    // The wait ends one millisecond after the command expires, so that the final read returns EXPIRED.
+    const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
+    return { id: waiting.stored(commandId), state: { status, result: null }, limitMs }
+  }
+  try {
+    await deps.states.startAndWait(ctx, startCommand, waiting)
+  } catch (error) {
+    waiting.remove()
+    throw error
+  }
+}
+
+/** Creates what is in memory while a caller waits. It is a function of its own, so that its closures keep no payload. */
+function createWaiting(
+  deps: InvocationDeps,
+  ctx: Ctx,
+  endpoint: EndpointRef,
+  isOnce: boolean,
+  { callerNow, invoked, failed }: InvocationCaller,
+) {
+  const { tenantId, endpointId } = endpoint
+  let commandId = 0
   let refused: PlatformError | undefined
   const check = async () => {
-    const caller = await callerNow?.()
-    if (caller && !mayUse(caller, endpoint, updateScope)) throw NoEndpoint({ endpointId: endpoint.endpointId })
+    const now = await callerNow?.()
+    if (now && !mayUse(now, endpoint, updateScope)) throw NoEndpoint({ endpointId })
   }
-  const remove = callers.add(ctx, {
+  const remove = deps.callers.add(ctx, {
     check,
     end(error) {
       refused = error
-      if (key.commandId > 0) states.wake(stateKey(key))
+      if (commandId > 0) deps.states.wake(stateKey({ tenantId, endpointId, commandId }))
     },
   })
-  try {
-    const { state } = await states.startAndWait(
-      ctx,
-      async () => {
-        const { commandId, status } = await start(deps, insert, endpoint, invocation)
-        key.commandId = commandId
-        // The wait ends one millisecond after the command expires, so that the final read returns EXPIRED.
-        const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
-        return { id: stateKey(key), state: { status, result: null }, limitMs }
-      },
-      ({ status }) => status !== 'PENDING' || refused !== undefined,
-    )
-    if (refused) throw refused
-    await check()
-    if (!state) throw CommandDeleted({ commandId: key.commandId })
-    deps.countInvocation(state.status)
-    return { commandId: key.commandId, ...state }
-  } catch (error) {
-    // The caller no longer waits, so a result that arrives now is too late.
-    if (ttlMs === 0 && key.commandId > 0 && CallerDisconnected.is(error)) await store.expireCommand(kit.db.sql, key)
-    throw error
-  } finally {
-    remove()
+  /** Returns the result. The permission is checked again before. */
+  async function conclude(outcome: Outcome<CommandState>): Promise<Invoked> {
+    try {
+      if ('error' in outcome) throw outcome.error
+      if (refused) throw refused
+      await check()
+      if (!outcome.state) throw CommandDeleted({ commandId })
+      deps.countInvocation(outcome.state.status)
+      return { commandId, ...outcome.state }
+    } catch (error) {
+      // The caller no longer waits, so a result that arrives now is too late.
+      if (isOnce && CallerDisconnected.is(error))
+        await store.expireCommand(deps.kit.db.sql, { tenantId, endpointId, commandId })
+      throw error
+    } finally {
+      remove()
+    }
+  }
+  return {
+    remove,
+    /** Returns the key for which the caller waits. */
+    stored(id: number) {
+      commandId = id
+      return stateKey({ tenantId, endpointId, commandId })
+    },
+    until: ({ status }: CommandState) => status !== 'PENDING' || refused !== undefined,
+    ended: (outcome: Outcome<CommandState>) => void conclude(outcome).then(invoked, failed),
   }
 }
 
