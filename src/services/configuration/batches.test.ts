@@ -188,6 +188,33 @@ suite('a filter', () => {
     assert.match(pending.body.message, /filterId/)
   })
 
+  test('a batch by a filter writes the endpoints of all versions, changes nothing if a schema of one version rejects the configuration, and keeps statuses of sent configurations', async () => {
+    const { app, second, testEndpoints } = await aFleet()
+    const filterId = await aFilter(app)
+    const put = (value: unknown) => admin(`PUT ${ecr}/endpoints/filters/${filterId}`, value)
+    const versions = { [second]: { endpointConfigurationSchema: JSON.stringify({ type: 'integer' }) } }
+    const body = { ecr: { platform: { applications: { [app]: { versions } } } } }
+    assert.equal((await admin(`PUT /api/v1/app-configs/applications/${app}/app-versions/${second}`, body)).status, 204)
+
+    const rejected = await put('text')
+    assert.equal(rejected.status, 422, rejected.text)
+    for (const { path } of testEndpoints) assert.equal((await admin(`GET ${path}`)).status, 404)
+
+    const first = (await put(1)).body
+    assert.equal(first.endpointsCount, 3)
+    await testEndpoints[2]!.post('/config/json')
+    await eventually(async () =>
+      assert.deepEqual(await statuses(first.configId), ['DISPATCHED', 'PENDING', 'PENDING']),
+    )
+    const same = (await put(1)).body
+    assert.deepEqual(same, first)
+    const next = (await put(2)).body
+    assert.equal(next.endpointsCount, 3)
+    for (const { path } of testEndpoints) assert.equal((await ok(`GET ${path}`)).configId, next.configId)
+    assert.deepEqual(await statuses(first.configId), ['DISPATCHED'])
+    assert.equal((await statuses(next.configId)).length, 3)
+  })
+
   test('a batch by a filter requires endpoint:update on every endpoint of the filter', async () => {
     const { app, testEndpoints, ids } = await aFleet()
     const filterId = await aFilter(app)

@@ -258,6 +258,16 @@ export interface Register {
     selection: Selection,
     page: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
+  /**
+   * Returns the number of the filter's member set, which changes with the query of the filter. Throws a 400 if the filter does not exist or
+   * is not active.
+   */
+  memberSet(sql: Sql, tenantId: string, filterId: string): Promise<number>
+  /**
+   * Returns an SQL relation with the columns of `EndpointRef` and `seq`: the members of a member set after the number `after`, in order. It
+   * is for statements of other services that write a row for each member. The caller must hold its scope on the whole application.
+   */
+  memberPage(sql: Sql, page: MemberPage): Fragment
   /** Checks conditions and returns a function that reads the endpoints that match them. Throws 400 for an invalid condition. */
   selectEndpoints(
     ctx: Ctx,
@@ -295,6 +305,13 @@ export interface Register {
   ): Promise<Map<string, string[]>>
 }
 export const Register = contract<Register>('register')
+
+export interface MemberPage {
+  tenantId: string
+  memberSet: number
+  after: number
+  limit: number
+}
 
 /** Yields all pages of a selection, for `bulk.start` or for work within one transaction. */
 export async function* selectionPages(

@@ -10,12 +10,13 @@ import { createDirectory, type Directory } from './directory/service.ts'
 import type { Changes } from './endpoint-changes.ts'
 import { type BatchOperations, createBatchOperations } from './endpoints/batches.ts'
 import { createRegistrationOperations, type RegistrationOperations } from './endpoints/registration.ts'
-import { selectionPage } from './endpoints/selection.ts'
+import { requireActiveSet, selectionPage } from './endpoints/selection.ts'
 import { createEndpointOperations, type EndpointOperations } from './endpoints/service.ts'
 import * as counts from './endpoints/store/counts.ts'
 import * as store from './endpoints/store/endpoints.ts'
 import type { FilterIndex } from './filters/filter-index.ts'
 import { foldFilterCounts } from './filters/store/filters.ts'
+import { memberPage } from './filters/store/members.ts'
 import { createExportPage, createSelection } from './lists/select.ts'
 import { createListOperations, type ListOperations } from './lists/service.ts'
 import type { ConnectivityKeysOf } from './metadata/connectivity-keys.ts'
@@ -91,6 +92,8 @@ export function createRegister(
       },
       findFilters: parts.filters.find,
       selectionPage,
+      memberSet: requireActiveSet,
+      memberPage,
       selectEndpoints: createSelection(kit.now, parts.filters),
       exportPage: createExportPage(kit, parts.filters),
       taskEndpoints,

@@ -99,7 +99,7 @@ async function put(
 }
 
 /** Writes the configuration for all endpoints of the target, and prunes their histories. */
-export async function writeOwn(sql: Sql, target: store.Target, written: { name: string; configId: string; at: Date }) {
+export async function writeOwn(sql: Sql, target: store.Target, written: store.Written) {
   const grown = await store.writeOwn(sql, target, written)
   const { tenantId, versionName } = target
   const { name, at } = written

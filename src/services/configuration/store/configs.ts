@@ -192,43 +192,90 @@ const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_dat
 const sentColumns = (sql: Sql): Fragment => sql`
   tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, ${statusColumns(sql)}`
 
+/** What a statement writes for all its endpoints. */
+export interface Written {
+  name: string
+  configId: string
+  at: Date
+}
+
 /**
- * Sets the configuration, whose content must exist, for all endpoints of the target. The caller has locked the endpoints or the tenant, so
- * no other writer inserts the same rows, and `on conflict`, which takes a third longer, is not needed. Moves earlier configurations that
- * were sent to the history, and returns the endpoints whose history has grown.
+ * Sets the configuration, whose content must exist, for the endpoints of the relation `given`, and moves earlier configurations that were
+ * sent to the history. The statement continues after `moved`, the endpoints whose history has grown. The caller has locked the endpoints
+ * or the tenant, so no other writer inserts the same rows, and `on conflict`, which takes a third longer, is not needed.
  */
-export async function writeOwn(
-  sql: Sql,
-  target: Target,
-  { name, configId, at }: { name: string; configId: string; at: Date },
-): Promise<string[]> {
-  const { tenantId, applicationName, versionName, endpointIds } = target
-  const moved = await sql<{ endpointId: string }[]>`
-    with given as (select unnest(${endpointIds}::text[]) as endpoint_id),
-    old as (
-      select o.* from given join configuration.endpoint_configs o on o.tenant_id = ${tenantId}
-        and o.endpoint_id = given.endpoint_id and o.version_name = ${versionName} and o.name = ${name}),
-    released as (
-      insert into configuration.released_contents (tenant_id, config_id, released_date)
-      select distinct tenant_id, config_id, ${at}::timestamptz from old),
-    replaced as (
-      update configuration.endpoint_configs o set config_id = ${configId}, updated_date = ${at}, dispatched_date = null,
-        confirmed_date = null, status_code = null, reason_phrase = null
-      from old where o.tenant_id = ${tenantId} and o.endpoint_id = old.endpoint_id and o.version_name = ${versionName}
-        and o.name = ${name}),
-    inserted as (
-      insert into configuration.endpoint_configs
-        (tenant_id, endpoint_id, version_name, name, application_name, config_id, created_date, updated_date)
-      select ${tenantId}, endpoint_id, ${versionName}, ${name}, ${applicationName}, ${configId}, ${at}::timestamptz,
-        ${at}::timestamptz
-      from given where endpoint_id not in (select old.endpoint_id from old) order by endpoint_id)
+const writingOwn = (sql: Sql, tenantId: string, { name, configId, at }: Written): Fragment => sql`
+  old as (
+    select o.* from given join configuration.endpoint_configs o on o.tenant_id = ${tenantId}
+      and o.endpoint_id = given.endpoint_id and o.version_name = given.version_name and o.name = ${name}),
+  released as (
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select distinct tenant_id, config_id, ${at}::timestamptz from old),
+  replaced as (
+    update configuration.endpoint_configs o set config_id = ${configId}, updated_date = ${at}, dispatched_date = null,
+      confirmed_date = null, status_code = null, reason_phrase = null
+    from old where o.tenant_id = ${tenantId} and o.endpoint_id = old.endpoint_id and o.version_name = old.version_name
+      and o.name = ${name}),
+  inserted as (
+    insert into configuration.endpoint_configs
+      (tenant_id, endpoint_id, version_name, name, application_name, config_id, created_date, updated_date)
+    select ${tenantId}, endpoint_id, version_name, ${name}, application_name, ${configId}, ${at}::timestamptz,
+      ${at}::timestamptz
+    from given where endpoint_id not in (select old.endpoint_id from old) order by endpoint_id),
+  moved as (
     insert into configuration.sent_configs (${sentColumns(sql)})
     select ${sentColumns(sql)} from old where dispatched_date is not null or confirmed_date is not null
     on conflict (tenant_id, endpoint_id, version_name, name, config_id) do update set
       dispatched_date = excluded.dispatched_date, confirmed_date = excluded.confirmed_date,
       status_code = excluded.status_code, reason_phrase = excluded.reason_phrase
-    returning endpoint_id`
+    returning endpoint_id, version_name)`
+
+/** Sets the configuration for all endpoints of the target, and returns the endpoints whose history has grown. */
+export async function writeOwn(sql: Sql, target: Target, written: Written): Promise<string[]> {
+  const { tenantId, applicationName, versionName, endpointIds } = target
+  const moved = await sql<{ endpointId: string }[]>`
+    with given as (
+      select unnest(${endpointIds}::text[]) as endpoint_id, ${versionName}::text collate "C" as version_name,
+        ${applicationName}::text as application_name),
+    ${writingOwn(sql, tenantId, written)}
+    select endpoint_id from moved`
   return moved.map(({ endpointId }) => endpointId)
+}
+
+export interface WrittenMembers {
+  /** Number of endpoints on the page. */
+  count: number
+  /** The greatest number on the page; null on an empty page. */
+  last: number | null
+  /** Versions of endpoints on the page that are not in `versionNames`. Nothing is written for these endpoints. */
+  otherVersions: string[]
+  /** The endpoints whose history has grown. */
+  grown: { endpointId: string; versionName: string }[]
+}
+
+/** Sets the configuration for the current versions of the endpoints of `members`, a relation with their numbers. */
+export async function writeMembers(
+  sql: Sql,
+  members: Fragment,
+  tenantId: string,
+  versionNames: string[],
+  written: Written,
+): Promise<WrittenMembers> {
+  const [row] = await sql<(Omit<WrittenMembers, 'grown'> & { grownIds: string[]; grownVersions: string[] })[]>`
+    with page as materialized (select endpoint_id, application_name, version_name, seq from ${members} as m),
+    given as (
+      select endpoint_id, application_name, version_name from page where version_name = any(${versionNames}::text[])),
+    ${writingOwn(sql, tenantId, written)}
+    select count(*)::int as count, max(seq) as last,
+      array(select distinct version_name from page where version_name <> all(${versionNames}::text[])) as other_versions,
+      array(select endpoint_id from moved order by 1) as grown_ids,
+      array(select version_name from moved order by endpoint_id) as grown_versions
+    from page`
+  const { grownIds, grownVersions, ...page } = row!
+  return {
+    ...page,
+    grown: grownIds.map((endpointId, index) => ({ endpointId, versionName: grownVersions[index]! })),
+  }
 }
 
 /** Deletes the configuration of the endpoint. Returns its id, or undefined if the endpoint had no configuration. */

@@ -66,7 +66,7 @@ async function pageOfFilter(sql: Sql, tenantId: string, filterId: string, { from
   return { endpoints: rows.map(({ seq: _, ...endpoint }) => endpoint), missing: [], next }
 }
 
-async function requireActiveSet(sql: Sql, tenantId: string, filterId: string): Promise<number> {
+export async function requireActiveSet(sql: Sql, tenantId: string, filterId: string): Promise<number> {
   const filter = await findMemberSet(sql, tenantId, filterId)
   if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
   if (filter.status !== 'active')

@@ -1,7 +1,7 @@
 /** Stores the members of filters. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { defaultKeys } from '../../configuration.ts'
-import type { EndpointRef } from '../../contract.ts'
+import type { EndpointRef, MemberPage } from '../../contract.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
@@ -88,17 +88,15 @@ export const filterIndex: FilterIndex = {
   },
 }
 
-/** Finds a page of members in list order. The set must belong to an active filter. */
-export async function findMembersOfSet(
-  sql: Sql,
-  page: { tenantId: string; memberSet: number; after: number; limit: number },
-): Promise<(EndpointRef & { seq: number })[]> {
-  return await sql<(EndpointRef & { seq: number })[]>`
-    with page as materialized (
-      select number as seq from register.members_page(${page.tenantId}, array[${page.memberSet}]::bigint[], ${page.after}, 0,
-        ${page.limit}))
-    select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
-    where e.tenant_id = ${page.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
+/** Returns a relation with a page of members in list order. The set must belong to an active filter. */
+export const memberPage = (sql: Sql, { tenantId, memberSet, after, limit }: MemberPage): Fragment => sql`(
+  select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
+  where e.tenant_id = ${tenantId} and e.seq = any(array(
+    select number from register.members_page(${tenantId}, array[${memberSet}]::bigint[], ${after}, 0, ${limit})))
+  order by e.seq)`
+
+export async function findMembersOfSet(sql: Sql, page: MemberPage): Promise<(EndpointRef & { seq: number })[]> {
+  return await sql<(EndpointRef & { seq: number })[]>`select * from ${memberPage(sql, page)} as page`
 }
 
 export interface Transition {
