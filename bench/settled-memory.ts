@@ -7,8 +7,15 @@ import type { StartedPlatform } from './platform.ts'
 /** Environment of a platform whose memory is measured: SIGUSR2 then collects garbage. */
 export const withGarbageCollection = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'collect-garbage.ts')}` }
 
-/** Returns the memory of the process (PSS) after several garbage collections. The platform needs `withGarbageCollection`. */
+/**
+ * V8 makes its space for new objects smaller only in a collection before which the process has allocated little for five seconds. Without
+ * this pause, up to 64 MB of garbage would count as memory of the last work.
+ */
+const idleMs = 6000
+
+/** Returns the memory of an idle process (PSS) after several garbage collections. The process needs `withGarbageCollection`. */
 export async function settledMemoryMb(pid: number): Promise<number> {
+  await sleep(idleMs)
   await collectGarbage(pid)
   return memoryMb([pid])
 }

@@ -1,9 +1,12 @@
 /** Measures ten thousand callers that wait: the memory for each caller, and the latency of other requests. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { startProbe } from '../gateway/probe.ts'
 import { type HttpConnection, openHttpConnection } from '../register/http-connection.ts'
 import type { Figure } from '../report.ts'
-import { settledMemoryMb } from '../settled-memory.ts'
+import { settledMemoryMb, withGarbageCollection } from '../settled-memory.ts'
 import { type BenchNodes, pathOf, probePath } from './nodes.ts'
 
 const batchMax = 250
@@ -23,15 +26,7 @@ export async function waitingCallers(
     return (await probe.stop()).p99Ms
   }
   try {
-    // Each connection sends one request before the measurement, so that only the memory of the wait is measured.
-    while (connections.length < callers) {
-      const opened = Array.from({ length: batchMax }, async () => {
-        const connection = await openHttpConnection(node.baseUrl)
-        await connection.ask('GET', probePath, accessToken)
-        return connection
-      })
-      connections.push(...(await Promise.all(opened)))
-    }
+    await openConnections(node.baseUrl, callers, accessToken, connections)
     await probed()
     const unloadedMs = await probed()
     const before = await settledMemoryMb(node.pid)
@@ -60,6 +55,11 @@ export async function waitingCallers(
         unit: 'KB',
         limit: { max: 10 },
       },
+      {
+        name: `… of each of ${callers} requests that a bare HTTP server holds`,
+        value: await heldByBareServer(callers, accessToken),
+        unit: 'KB',
+      },
       { name: 'GET one application before the callers wait: p99', value: unloadedMs, unit: 'ms' },
       { name: 'GET one application while the callers wait: p99', value: busyMs, unit: 'ms' },
       {
@@ -72,5 +72,37 @@ export async function waitingCallers(
   } finally {
     for (const connection of connections) connection.close()
     await sql.end({ timeout: 5 })
+  }
+}
+
+/** Opens connections. Each sends one request, so that afterwards only the memory of the wait is measured. */
+async function openConnections(baseUrl: string, count: number, token: string, connections: HttpConnection[]) {
+  while (connections.length < count) {
+    const opened = Array.from({ length: batchMax }, async () => {
+      const connection = await openHttpConnection(baseUrl)
+      await connection.ask('GET', probePath, token)
+      return connection
+    })
+    connections.push(...(await Promise.all(opened)))
+  }
+}
+
+/** Returns the KB of a request that a bare HTTP server holds, with the same headers, measured in the same way. */
+async function heldByBareServer(count: number, token: string): Promise<number> {
+  const server = spawn(process.execPath, [join(import.meta.dirname, 'bare-server.ts')], {
+    env: { ...process.env, ...withGarbageCollection },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const connections: HttpConnection[] = []
+  try {
+    const [port] = (await once(server.stdout, 'data')) as [Buffer]
+    await openConnections(`http://127.0.0.1:${Number(port)}`, count, token, connections)
+    const before = await settledMemoryMb(server.pid!)
+    for (const connection of connections) connection.ask('POST', '/held', token).catch(() => {}) // The server never answers.
+    const after = await settledMemoryMb(server.pid!)
+    return ((after - before) * 1024) / count
+  } finally {
+    for (const connection of connections) connection.close()
+    server.kill()
   }
 }
