@@ -93,10 +93,11 @@ export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }
     const settled = written.catch(report).finally(() => pending.delete(settled))
     pending.add(settled)
   }
+  const entryDeps: EntryDeps = { now, insert, complete, later }
   const events = createAuditEvents((records) => store.insertRecords(db.sql, records).catch(report))
 
   return {
-    begin: (entry) => createEntry({ now, insert, complete, later }, entry),
+    begin: (entry) => new EntryOf(entryDeps, entry),
     record: (event) => events.add(recordOfEvent(event, now())),
     async list(query, window) {
       const [total, records] = await Promise.all([
@@ -154,83 +155,104 @@ interface EntryDeps {
 
 interface Entry extends AuditEntry, CommitCompanion {
   /** Returns the record, so that a statement that several requests share can write it (claim-record.ts). */
-  claim(status: number): ClaimedRecord | undefined
+  claim(status: number, resource?: string): ClaimedRecord | undefined
 }
 
-function createEntry({ now, insert, complete, later }: EntryDeps, newEntry: NewEntry): AuditEntry {
-  const { caller, operation, successStatus } = newEntry
-  let tenantId = caller.tenantId
-  let fields: string[] | null = null
+interface EntryData {
+  deps: EntryDeps
+  entry: NewEntry
+  tenantId: string
+  fields: string[] | null
   /**
    * The state is `writing` while a transaction that contains the record runs. Other transactions of the request then do not write the
    * record again.
    */
-  let state: 'open' | 'writing' | 'written' | 'finished' = 'open'
-  let written: AuditRecord | undefined
-  let createdName: string | undefined
+  state: 'open' | 'writing' | 'written' | 'finished'
+  written: AuditRecord | undefined
+  createdName: string | undefined
+}
 
-  const recordNow = (status: number, resource = newEntry.resource): AuditRecord => ({
+/**
+ * Constructs an entry. Its functions are on the prototype, because an entry stays in memory while its request waits, and ten thousand
+ * requests can wait at the same time.
+ */
+function constructEntry(this: EntryData, deps: EntryDeps, entry: NewEntry) {
+  this.deps = deps
+  this.entry = entry
+  this.tenantId = entry.caller.tenantId
+  this.fields = null
+  this.state = 'open'
+  this.written = undefined
+  this.createdName = undefined
+}
+
+const entryPrototype: Entry & ThisType<Entry & EntryData> = {
+  prepare() {
+    const { resource, successStatus } = this.entry
+    const claimed = this.claim(
+      successStatus,
+      this.createdName === undefined ? undefined : `${resource}/${this.createdName}`,
+    )
+    if (!claimed) return undefined
+    const { record, settle } = claimed
+    return {
+      row: record,
+      write: store.sendRecords,
+      settle: (isCommitted) => settle(isCommitted ? record.resource : undefined),
+    }
+  },
+  claim(status, resource) {
+    if (this.state !== 'open') return undefined
+    this.state = 'writing'
+    const record = recordNow(this, status, resource)
+    return {
+      record,
+      settle: (storedResource) => {
+        if (storedResource !== undefined) this.written = { ...record, resource: storedResource }
+        if (this.state === 'writing') this.state = this.written ? 'written' : 'open'
+      },
+    }
+  },
+  run(declared, work) {
+    this.fields = declared
+    return withCompanion(this, work)
+  },
+  setTenant(other) {
+    this.tenantId = other
+  },
+  setCreated(name) {
+    this.createdName = name
+  },
+  async finish(status, createdResource) {
+    const { written } = this
+    const { insert, complete, later } = this.deps
+    if (this.state === 'finished') return
+    this.state = 'finished'
+    if (written) {
+      const resource = storable(createdResource)
+      const isComplete = status === written.status && (resource === null || resource === written.resource)
+      if (!isComplete) later(complete({ record: written, resource, status }))
+    } else if (status < 400) await insert(recordNow(this, status, createdResource))
+    else if (isRecorded(status)) later(insert(recordNow(this, status)))
+  },
+}
+constructEntry.prototype = entryPrototype
+const EntryOf = constructEntry as unknown as new (deps: EntryDeps, entry: NewEntry) => AuditEntry
+
+function recordNow({ deps, entry, tenantId, fields }: EntryData, status: number, resource = entry.resource) {
+  const { caller, operation, address, correlationId } = entry
+  const record: AuditRecord = {
     id: newId(),
-    at: now(),
+    at: deps.now(),
     tenantId,
     operation,
     resource: storable(resource),
     status,
     ...actorColumns({ ...caller.subject, name: nameOfCaller(caller), tenantId: caller.tenantId }, tenantId),
-    address: storable(newEntry.address),
-    correlationId: storable(newEntry.correlationId),
+    address: storable(address),
+    correlationId: storable(correlationId),
     fields,
     count: 1,
-  })
-
-  const claim = (status: number, resource?: string): ClaimedRecord | undefined => {
-    if (state !== 'open') return undefined
-    state = 'writing'
-    const record = recordNow(status, resource)
-    return {
-      record,
-      settle(storedResource) {
-        if (storedResource !== undefined) written = { ...record, resource: storedResource }
-        if (state === 'writing') state = written ? 'written' : 'open'
-      },
-    }
   }
-
-  const entry: Entry = {
-    prepare() {
-      const claimed = claim(
-        successStatus,
-        createdName === undefined ? undefined : `${newEntry.resource}/${createdName}`,
-      )
-      if (!claimed) return undefined
-      const { record, settle } = claimed
-      return {
-        row: record,
-        write: store.sendRecords,
-        settle: (isCommitted) => settle(isCommitted ? record.resource : undefined),
-      }
-    },
-    claim,
-    run(declared, work) {
-      fields = declared
-      return withCompanion(entry, work)
-    },
-    setTenant(other) {
-      tenantId = other
-    },
-    setCreated(name) {
-      createdName = name
-    },
-    async finish(status, createdResource) {
-      if (state === 'finished') return
-      state = 'finished'
-      if (written) {
-        const resource = storable(createdResource)
-        const isComplete = status === written.status && (resource === null || resource === written.resource)
-        if (!isComplete) later(complete({ record: written, resource, status }))
-      } else if (status < 400) await insert(recordNow(status, createdResource))
-      else if (isRecorded(status)) later(insert(recordNow(status)))
-    },
-  }
-  return entry
+  return record
 }

@@ -1,6 +1,7 @@
 import { invalidField } from '../../kernel/errors.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Http, Reply } from '../../kernel/http/routes.ts'
+import { releaseWhileWaiting } from '../../kernel/http/waiting-requests.ts'
 import { windowOf, windowOfPage } from '../../kernel/paging.ts'
 import { listOf } from '../../kernel/schema.ts'
 import { payloadOf } from './payload.ts'
@@ -26,7 +27,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
       if (awaitTimeout > awaitSecondsMax)
         throw invalidField('awaitTimeout', `expected at most ${awaitSecondsMax} seconds`)
       const payload = payloadOf(body as Buffer, headers['content-type'])
-      raw.body = undefined
+      releaseWhileWaiting({ raw })
       const invocation = { ...params, payload, awaitMs: awaitTimeout * 1000, ttlMs: query.commandTtl }
       commands.invoke(ctx, invocation, callerOf(http, { raw, callerNow }, reply, params))
     },
