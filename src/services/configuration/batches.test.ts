@@ -196,7 +196,7 @@ suite('a filter', () => {
     const body = { ecr: { platform: { applications: { [app]: { versions } } } } }
     assert.equal((await admin(`PUT /api/v1/app-configs/applications/${app}/app-versions/${second}`, body)).status, 204)
 
-    const rejected = await put('text')
+    const rejected = await put({ text: true })
     assert.equal(rejected.status, 422, rejected.text)
     for (const { path } of testEndpoints) assert.equal((await admin(`GET ${path}`)).status, 404)
 
