@@ -9,17 +9,18 @@ function work(ms: number) {
 }
 
 /** Works for 200 ms in pieces of 1 ms, while other work has this utilization. Returns the length of each pause. */
-async function pausesBeside(utilization: number): Promise<number[]> {
+async function pausesBeside(utilization: number, pauseMinMs?: number): Promise<number[]> {
   let time = 0
   const pauses: number[] = []
-  const pace = createPace({
+  const deps = {
     now: () => time,
-    async sleep(ms) {
+    async sleep(ms: number) {
       pauses.push(ms)
       time += ms
     },
     utilization: () => utilization,
-  })
+  }
+  const pace = createPace(deps, pauseMinMs)
   for (let worked = 0; worked < 200; worked++) {
     time++
     await pace()
@@ -31,6 +32,7 @@ test('the busier the process is, the longer the pauses are', async () => {
   const alone = await pausesBeside(0)
   assert.deepEqual(new Set(alone), new Set([1]))
   assert.equal(alone.length, 50)
+  assert.deepEqual(new Set(await pausesBeside(0, 6)), new Set([6]))
   const besideSome = (await pausesBeside(0.5)).at(-1)!
   const besideMany = (await pausesBeside(1)).at(-1)!
   // If other work uses the whole time of the thread, a pause is eight times as long as the 4 ms of work before it.

@@ -6,7 +6,6 @@ import { performance } from 'node:perf_hooks'
 import { monotonicMs, sleep } from './clock.ts'
 
 const workMs = 4
-const pauseMinMs = 1
 /** On a fully busy process, a pause is this many times as long as the work before it. */
 const pauseFactor = 8
 
@@ -20,7 +19,8 @@ export interface PaceDeps {
   utilization(): number
 }
 
-export function createPace({ now, sleep, utilization } = systemDeps()): Pace {
+/** With `pauseMinMs`, the work leaves processor time to other processes too, such as the database and devices on the same machine. */
+export function createPace({ now, sleep, utilization }: PaceDeps = systemDeps(), pauseMinMs = 1): Pace {
   let began = now()
   /** Average utilization of the thread by other work during the last pauses. */
   let busy = 0

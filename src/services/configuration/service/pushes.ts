@@ -10,7 +10,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { configurationPush } from '../../../kernel/device-configuration.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import { createPace, type Pace } from '../../../kernel/pace.ts'
+import { createPace as createKernelPace, type Pace } from '../../../kernel/pace.ts'
 import { defineSignal } from '../../../kernel/signals.ts'
 import type { Register } from '../../register/contract.ts'
 import { pushingFailed } from '../log-messages.ts'
@@ -84,7 +84,14 @@ const recheckMs = 1000
 const attemptsMax = 5
 const endpointsPerPage = 500
 const concurrentPushes = 25
+/**
+ * Pause after each four milliseconds of pushes. Without it, devices that all get a configuration, and the database that records it, would
+ * take the processor time of other requests. Ten thousand devices get it a second later.
+ */
+const pauseMs = 6
 const lookupsPerStatement = 500
+
+const createPace = () => createKernelPace(undefined, pauseMs)
 
 export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
