@@ -183,10 +183,13 @@ async function writeMembers(
   const { configId, at } = written
   try {
     return await kit.db.tx(async (sql) => {
-      await store.lockTenant(sql, tenantId)
       const one = { tenantId, applicationName, versionName, endpointIds: [endpointId] }
-      if ((await store.compareOwn(sql, one, name, payload.digest)).equal > 0) return []
-      const memberSet = await register.memberSet(sql, tenantId, filterId)
+      const [, { equal }, memberSet] = await Promise.all([
+        store.lockTenant(sql, tenantId),
+        store.compareOwn(sql, one, name, payload.digest),
+        register.memberSet(sql, tenantId, filterId),
+      ])
+      if (equal > 0) return []
       await store.insertContent(sql, tenantId, { configId, ...payload })
       let endpointsCount = 0
       for (let after: number | null = 0; after !== null; ) {
