@@ -12,12 +12,34 @@ import { type BenchNodes, pathOf, probePath } from './nodes.ts'
 const batchMax = 250
 
 export async function waitingCallers(
-  { node, token, connect }: BenchNodes,
+  bench: BenchNodes,
   tokens: string[],
   callers: number,
   seconds: number,
 ): Promise<Figure[]> {
-  const accessToken = await token()
+  const accessToken = await bench.token()
+  const { kb, unloadedMs, busyMs } = await measureWaiting(bench, accessToken, tokens, callers, seconds)
+  return [
+    { name: `Memory of each of ${callers} callers that wait`, value: kb, unit: 'KB', limit: { max: 10 } },
+    {
+      name: `… of each of ${callers} requests that a bare HTTP server holds`,
+      value: await heldByBareServer(callers, accessToken),
+      unit: 'KB',
+    },
+    { name: 'GET one application before the callers wait: p99', value: unloadedMs, unit: 'ms' },
+    { name: 'GET one application while the callers wait: p99', value: busyMs, unit: 'ms' },
+    { name: '… p99 while the callers wait, against before', value: busyMs / unloadedMs, unit: 'times', limit: { max: 2 } },
+  ]
+}
+
+/** Returns the KB of each waiting caller, and the p99 of other requests before and during the wait. */
+async function measureWaiting(
+  { node, connect }: BenchNodes,
+  accessToken: string,
+  tokens: string[],
+  callers: number,
+  seconds: number,
+) {
   const connections: HttpConnection[] = []
   const sql = connect(1)
   const probed = async () => {
@@ -25,13 +47,13 @@ export async function waitingCallers(
     await sleep(seconds * 1000)
     return (await probe.stop()).p99Ms
   }
+  let failure: Error | undefined
+  let closing = false
   try {
     await openConnections(node.baseUrl, callers, accessToken, connections)
     await probed()
     const unloadedMs = await probed()
     const before = await settledMemoryMb(node.pid)
-    let failure: Error | undefined
-    let closing = false
     for (const [n, connection] of connections.entries()) {
       connection.ask('POST', `${pathOf(tokens[n % tokens.length]!)}?awaitTimeout=60`, accessToken).catch((error) => {
         if (!closing) failure ??= error
@@ -47,29 +69,9 @@ export async function waitingCallers(
     const after = await settledMemoryMb(node.pid)
     const busyMs = await probed()
     if (failure) throw failure
-    closing = true
-    return [
-      {
-        name: `Memory of each of ${callers} callers that wait`,
-        value: ((after - before) * 1024) / callers,
-        unit: 'KB',
-        limit: { max: 10 },
-      },
-      {
-        name: `… of each of ${callers} requests that a bare HTTP server holds`,
-        value: await heldByBareServer(callers, accessToken),
-        unit: 'KB',
-      },
-      { name: 'GET one application before the callers wait: p99', value: unloadedMs, unit: 'ms' },
-      { name: 'GET one application while the callers wait: p99', value: busyMs, unit: 'ms' },
-      {
-        name: '… p99 while the callers wait, against before',
-        value: busyMs / unloadedMs,
-        unit: 'times',
-        limit: { max: 2 },
-      },
-    ]
+    return { kb: ((after - before) * 1024) / callers, unloadedMs, busyMs }
   } finally {
+    closing = true
     for (const connection of connections) connection.close()
     await sql.end({ timeout: 5 })
   }
