@@ -40,7 +40,7 @@ export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'toke
 /**
  * Inserts new endpoints with their first tokens. With `mayBeTaken`, leaves out endpoints whose token exists in the application or occurs
  * earlier in the list. Without it, such a token is a unique violation. `existed` is looked up, which takes 2 µs per endpoint; `on conflict`
- * would take 7 µs.
+ * would take 7 µs. The lookup is not an `exists`, because PostgreSQL would read the whole table into a hash table for a list of 500.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
@@ -65,7 +65,7 @@ export async function insertEndpointsWithTokens(
         with ordinality as given(endpoint_id, endpoint_token_id, token_hash, position)
       ${order} ${onConflict}),
     checked as (
-      select i.endpoint_id, exists (select from tokens.endpoints e where e.endpoint_id = i.endpoint_id) as existed
+      select i.endpoint_id, (select true from tokens.endpoints e where e.endpoint_id = i.endpoint_id limit 1) is true as existed
       from inserted i),
     fresh as (
       insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
