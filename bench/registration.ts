@@ -10,6 +10,7 @@ import type { Figure } from './report.ts'
 /** Number of endpoints that are registered before the measurement. BENCH_ENDPOINTS sets fewer for a quick run. */
 const size = Number(process.env.BENCH_ENDPOINTS ?? 200_000)
 const batches = 20
+const warmUpBatches = 5
 const singles = 6000
 const warmUps = 3000
 
@@ -17,13 +18,14 @@ const warmUps = 3000
 export async function registration(): Promise<Figure[]> {
   const bench = await openBenchPlatform()
   try {
-    const byApi = batches * 1000 + singles
+    const byApi = (warmUpBatches + batches) * 1000 + singles
     await fill(bench, 1, size - byApi)
     await settle(bench)
     const from = size - byApi + 1
     await registerSingly(bench, from, 1000) // warm up
     const singly = await registerSingly(bench, from + 1000, singles - 1000)
-    const inBatches = await registerInBatches(bench, from + singles, batches)
+    await registerInBatches(bench, from + singles, warmUpBatches)
+    const inBatches = await registerInBatches(bench, from + singles + warmUpBatches * 1000, batches)
     const plain = await plainInserts(bench, size, 10_000)
     await settle(bench)
     return [

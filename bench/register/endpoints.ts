@@ -101,17 +101,26 @@ export async function settle({ sql }: BenchPlatform) {
 
 const versionOf = (n: number) => versionNames[n % 3]!
 
-/** Returns the endpoints per second if they are registered in batches of a thousand. All endpoints of a batch have the same version. */
+/**
+ * Returns the endpoints per second if they are registered in batches of a thousand. All endpoints of a batch have the same version. The
+ * requests are prepared before the measurement, because the platform shares the processor with the bench.
+ */
 export async function registerInBatches(bench: BenchPlatform, from: number, batches: number): Promise<number> {
-  const began = performance.now()
-  const tasks = await Promise.all(
+  const token = await bench.token()
+  const requests = await Promise.all(
     Array.from({ length: batches }, async (_, batch) => {
       const numbers = Array.from({ length: 1000 }, (_, index) => from + batch * 1000 + index)
       const endpoints = numbers.map((n) => ({ endpointId: idOf(n), metadata: metadataOf(n) }))
-      const body = { appVersion: { name: versionOf(batch) }, endpoints }
-      const { status, text, body: results } = await bench.ask(`POST ${root}/endpoints/batch`, body)
-      if (status !== 202) throw new Error(`${status} ${text}`)
-      return results.taskId as string
+      const body = JSON.stringify({ appVersion: { name: versionOf(batch) }, endpoints })
+      return { body, connection: await openHttpConnection(bench.platform.baseUrl) }
+    }),
+  )
+  const began = performance.now()
+  const tasks = await Promise.all(
+    requests.map(async ({ body, connection }) => {
+      const text = await connection.send('POST', `${root}/endpoints/batch`, token, body, 202)
+      connection.close()
+      return JSON.parse(text).taskId as string
     }),
   )
   for (;;) {

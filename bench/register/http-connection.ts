@@ -4,6 +4,8 @@ import net from 'node:net'
 export interface HttpConnection {
   /** Returns the text of the response. Throws if the response does not have the expected status. */
   ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
+  /** Does the same with a body that is JSON text already; an empty text sends no body. */
+  send(method: string, path: string, token: string, content: string, expected?: number): Promise<string>
   close(): void
 }
 
@@ -33,20 +35,23 @@ export async function openHttpConnection(baseUrl: string): Promise<HttpConnectio
   const failed = (error?: Error) => waiting?.reject(error ?? new Error('the connection was closed'))
   socket.on('error', failed).on('close', () => failed())
 
+  async function send(method: string, path: string, token: string, content: string, expected = 200) {
+    const type = content === '' ? '' : 'content-type: application/json\r\n'
+    const length = `content-length: ${Buffer.byteLength(content)}\r\n`
+    const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+      waiting = { resolve, reject }
+      socket.write(
+        `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n${type}${length}\r\n${content}`,
+      )
+    })
+    if (status !== expected) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`)
+    return text
+  }
+
   return {
-    async ask(method, path, token, body, expected = 200) {
-      const content = body === undefined ? '' : JSON.stringify(body)
-      const type = body === undefined ? '' : 'content-type: application/json\r\n'
-      const length = `content-length: ${Buffer.byteLength(content)}\r\n`
-      const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-        waiting = { resolve, reject }
-        socket.write(
-          `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n${type}${length}\r\n${content}`,
-        )
-      })
-      if (status !== expected) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`)
-      return text
-    },
+    ask: (method, path, token, body, expected) =>
+      send(method, path, token, body === undefined ? '' : JSON.stringify(body), expected),
+    send,
     close: () => socket.destroy(),
   }
 }

@@ -57,6 +57,17 @@ register.noteActivity('pump-2', at(1))
 await waypost.built.get('register')!.stop!()
 
 suite('the directory', () => {
+  test('an update of the directory merges the new entries of the metadata index', async () => {
+    const merge = async () => (await waypost.kit.db.sql`select gin_clean_pending_list('register.endpoints_metadata') as pages`)[0]
+    await merge()
+    const { version } = await anApplication()
+    await anEndpoint(version, { endpointId: 'merged', metadata: { name: 'merged' } })
+    await update()
+    assert.equal((await merge())?.pages, 0)
+    await admin(`DELETE ${root}/endpoints/merged`)
+    await update()
+  })
+
   test('the directory lists endpoints with connection and last activity, in the order of registration', async () => {
     const answer = await list({ include: 'metadata' })
     assert.deepEqual(ids(answer), ['pump-1', 'pump-2', 'pump-3', 'valve-7', 'b-meter'])

@@ -36,7 +36,7 @@ const pausesPerStep = 3
  * Replaces `pausesPerStep` while the node is busy, for example with a batch of registrations, unless the last run ended before the queue
  * was empty.
  */
-const pausesPerStepIfBusy = 10
+const pausesPerStepIfBusy = 20
 const busyShare = 0.3
 
 const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string }>('register.index-application', {
@@ -68,8 +68,12 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
       name: 'register.update-directory',
       everySeconds: periodSeconds,
       async run(sql, signal = new AbortController().signal) {
-        if (await store.isQueueEmpty(sql)) isLate = false
-        else isLate = await runForAWhile(deps, isLate, signal)
+        if (await store.isQueueEmpty(sql)) {
+          isLate = false
+          return
+        }
+        isLate = await runForAWhile(deps, isLate, signal)
+        await store.mergeMetadataIndex(sql)
       },
     },
   }

@@ -26,6 +26,14 @@ export async function isQueueEmpty(sql: Sql): Promise<boolean> {
   return row!.isEmpty
 }
 
+/**
+ * Merges the list of new entries of the metadata index. The index belongs to the table of endpoints, but the directory knows when endpoints
+ * have changed. Without the merge, an insert would merge the list when it has 8 MB, and searches would read it until then.
+ */
+export async function mergeMetadataIndex(sql: Sql) {
+  await sql`select gin_clean_pending_list('register.endpoints_metadata')`
+}
+
 /** Takes endpoints from the queue. Only one node does so at a time. */
 export async function takeFromQueue(sql: Sql, limit: number): Promise<QueuedEndpoint[]> {
   await lockDirectory(sql)

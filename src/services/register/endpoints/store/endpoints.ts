@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import { type Fragment, isUniqueViolation, type Sql, TransactionConflictError } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
 import type { ConnectivityKeys } from '../../metadata/connectivity-keys.ts'
 import type { Metadata } from '../../metadata/metadata.ts'
@@ -26,9 +26,14 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts endpoints and their counts in one statement, and returns the endpoints whose id was free. The shared lock makes a deletion of the
- * application (`lockApplication`) wait for this transaction. Node.js computes the counts, because PostgreSQL takes 8 µs for the keys of
- * each endpoint; PostgreSQL computes them only if an id was taken.
+ * Inserts endpoints and their counts in one statement, and returns the endpoints whose id was free. An endpoint that another transaction
+ * inserts at the same time is a TransactionConflictError. The shared lock makes a deletion of the application (`lockApplication`) wait for
+ * this transaction.
+ *
+ * Ids are looked up before the insert, because `on conflict` takes longer. The lookup is not an `exists`, because PostgreSQL could read the
+ * whole table into a hash table for it. Metadata is sent as lines, because PostgreSQL would parse documents within a document twice.
+ * Node.js computes the counts, because PostgreSQL takes 8 µs for the keys of each endpoint; PostgreSQL computes them only if an id was
+ * taken.
  */
 export async function insertEndpoints(
   sql: Sql,
@@ -37,19 +42,25 @@ export async function insertEndpoints(
 ): Promise<{ endpointId: string; seq: number }[]> {
   const { tenantId, applicationName, at } = common
   const counts = countsOf(endpoints)
+  // JSON texts contain no line breaks.
+  const metadataLines = endpoints.map(({ metadata }) => JSON.stringify(metadata)).join('\n')
+  const groups = endpoints.map(({ resourceGroupIds }) => arrayLiteral(resourceGroupIds))
   return await sql<{ endpointId: string; seq: number }[]>`
     with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
-      select g.* from lock, jsonb_to_recordset(${sql.json(endpoints as never)})
-        as g("endpointId" text, "versionName" text, metadata jsonb, "resourceGroupIds" text[])),
+      select endpoint_id, version_name, metadata::jsonb as metadata, coalesce(groups, '{}')::text[] as groups
+      from lock, rows from (
+        unnest(${endpoints.map(({ endpointId }) => endpointId)}::text[], ${endpoints.map(({ versionName }) => versionName)}::text[],
+          ${groups}::text[]),
+        string_to_table(${metadataLines}::text, E'\\n')) as g(endpoint_id, version_name, groups, metadata)
+      where (select true from register.endpoints e where e.endpoint_id = g.endpoint_id limit 1) is null),
     inserted as (
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
         created_date, metadata, metadata_updated_date, resource_group_ids, pool_ids)
-      select "endpointId", ${tenantId}, ${applicationName}, "versionName", ${at}, ${at}, metadata,
-        case when metadata <> '{}' then ${at}::timestamptz end, coalesce("resourceGroupIds", '{}'), coalesce("resourceGroupIds", '{}')
+      select endpoint_id, ${tenantId}, ${applicationName}, version_name, ${at}, ${at}, metadata,
+        case when metadata <> '{}' then ${at}::timestamptz end, groups, groups
       from given
-      on conflict (endpoint_id) do nothing
-      returning endpoint_id, version_name, seq, metadata),
+      returning endpoint_id, seq),
     complete as materialized (select count(*) = ${endpoints.length}::integer as is_complete from inserted),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
@@ -59,13 +70,21 @@ export async function insertEndpoints(
       where (select is_complete from complete)
       union all
       select ${tenantId}, key, ${applicationName}, version_name, count(*)
-      from inserted, lateral (select '' as key union all select jsonb_object_keys(metadata)) keys
+      from inserted join given using (endpoint_id), lateral (select '' as key union all select jsonb_object_keys(metadata)) keys
       where not (select is_complete from complete) group by key, version_name),
     queued as (
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
       select ${tenantId}, ${applicationName}, seq, true from inserted)
-    select endpoint_id, seq from inserted order by seq`
+    select endpoint_id, seq from inserted order by seq`.catch((error) => {
+    throw isUniqueViolation(error, 'endpoints_pkey')
+      ? new TransactionConflictError('another transaction has inserted an endpoint with the same id', { cause: error })
+      : error
+  })
 }
+
+/** Returns an array of ids as the text that PostgreSQL parses, because an array of lists of different lengths cannot be a parameter. */
+const arrayLiteral = (ids: string[] | undefined): string | null =>
+  ids && ids.length > 0 ? `{${ids.map((id) => JSON.stringify(id)).join()}}` : null
 
 interface Count {
   /** A metadata key. The empty key counts the endpoints themselves. */

@@ -1,8 +1,8 @@
 /**
- * Builds the JSON text of endpoints in PostgreSQL. This is the only code that concatenates JSON. For a page of a hundred endpoints, it
- * takes half the time of `json_build_object` (0.7 instead of 1.4 ms), and Node.js neither parses nor serializes rows.
+ * Builds the JSON text of endpoints, in PostgreSQL for pages. This is the only code that concatenates JSON. For a page of a hundred
+ * endpoints, PostgreSQL takes half the time of `json_build_object` (0.7 instead of 1.4 ms), and Node.js neither parses nor serializes rows.
  */
-import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Pending, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 
 export interface View {
@@ -27,11 +27,58 @@ export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment):
     from listed e left join (${view.filters.idsBySeq(sql, sql`select seq from listed`)}) matching on matching.seq = e.seq) texts`
 }
 
-/** Selects the text of one endpoint, with its tenant and application. */
-export const oneTextOf = (sql: Sql, view: View, endpointId: string): Fragment => sql`
-  select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, ${textOf(sql, view)} as content
-  from (${withCreatedText(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
-    ${view.filters ? sql`left join (${view.filters.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)}) matching on true` : sql``}`
+export interface OneEndpoint {
+  endpointId: string
+  tenantId: string
+  applicationName: string
+  versionName: string
+  createdDate: Date
+  versionRegisteredDate: Date
+  poolIds: string[]
+  /** JSON text; absent if it was not requested. */
+  metadata?: string
+  metadataUpdatedDate?: Date | null
+  /** JSON text; absent if it was not requested. */
+  filterIds?: string
+}
+
+/**
+ * Selects one endpoint for `textOfOne`. Node.js builds the text, because PostgreSQL takes 20 µs to prepare the expression for the text of a
+ * single row. Templates without fragments are compiled only once.
+ */
+export function oneEndpointOf(sql: Sql, { metadata, filters }: View, endpointId: string): Pending<OneEndpoint[]> {
+  if (!filters && metadata === 'all')
+    return sql`
+      select endpoint_id, tenant_id, application_name, version_name, created_date, version_registered_date, pool_ids,
+        metadata_updated_date, register.whole_metadata(metadata, connected, connectivity_ts)::text as metadata
+      from register.endpoints where endpoint_id = ${endpointId}`
+  if (!filters && metadata === 'none')
+    return sql`
+      select endpoint_id, tenant_id, application_name, version_name, created_date, version_registered_date, pool_ids
+      from register.endpoints where endpoint_id = ${endpointId}`
+  const metadataText = typeof metadata === 'string' ? sql`${visibleMetadataSql(sql)}::text` : pickKeysSql(sql, metadata)
+  const matching = filters?.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)
+  return sql`
+    select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.created_date, e.version_registered_date, e.pool_ids
+      ${metadata === 'none' ? sql`` : sql`, e.metadata_updated_date, ${metadataText} as metadata`}
+      ${matching ? sql`, coalesce(matching.filter_ids, '[]') as filter_ids` : sql``}
+    from register.endpoints e ${matching ? sql`left join (${matching}) matching on true` : sql``}
+    where e.endpoint_id = ${endpointId}`
+}
+
+/** Returns the same text as `textOf`. */
+export function textOfOne(endpoint: OneEndpoint): string {
+  const { endpointId, applicationName, versionName, poolIds, metadata, metadataUpdatedDate, filterIds = '[]' } = endpoint
+  const metadataText =
+    metadata === undefined
+      ? ''
+      : `${metadataUpdatedDate ? `,"metadataUpdatedDate":"${metadataUpdatedDate.toISOString()}"` : ''},"metadata":${metadata}`
+  return (
+    `{"endpointId":"${endpointId}","createdDate":"${endpoint.createdDate.toISOString()}","appName":"${applicationName}"` +
+    `,"appVersion":{"name":"${versionName}","registeredDate":"${endpoint.versionRegisteredDate.toISOString()}"}` +
+    `,"filters":${filterIds},"poolIds":${poolIds.length === 0 ? '[]' : JSON.stringify(poolIds)}${metadataText}}`
+  )
+}
 
 /** Adds the creation date as text. `offset 0` makes PostgreSQL format the date once instead of at every use. */
 const withCreatedText = (sql: Sql, rows: Fragment): Fragment => sql`

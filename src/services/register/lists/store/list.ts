@@ -9,7 +9,7 @@ import { endpointCountSql } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { DirectoryConditions, EndpointQuery, Visibility } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
-import { oneTextOf, textsOf, type View } from './endpoint-json.ts'
+import { oneEndpointOf, textOfOne, textsOf, type View } from './endpoint-json.ts'
 
 export interface Page {
   offset: number
@@ -347,12 +347,13 @@ export async function findRowsAfter(
 }
 
 export interface EndpointText extends EndpointRef {
+  /** JSON text. */
   content: string
 }
 
 export async function findText(sql: Sql, endpointId: string, view: View): Promise<EndpointText | undefined> {
-  const [row] = await sql<EndpointText[]>`${oneTextOf(sql, view, endpointId)}`
-  return row
+  const [row] = await oneEndpointOf(sql, view, endpointId)
+  return row && { ...row, content: textOfOne(row) }
 }
 
 /** Limits the time of statements that contain expressions of users. The limit ends with the transaction or with `resetTimeLimit`. */
