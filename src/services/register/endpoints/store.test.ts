@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
-import { openRegister } from '../../../../test/harness/register.ts'
+import { openRegister, root } from '../../../../test/harness/register.ts'
 import { TransactionConflictError } from '../../../kernel/db.ts'
+import { Register } from '../contract.ts'
 import { insertEndpoints } from './store/endpoints.ts'
 
-const { waypost } = await openRegister()
+const { waypost, admin, anApplication, anEndpoint } = await openRegister()
 const { db, now } = waypost.kit
 const common = { tenantId: 'default', applicationName: 'plans', at: now() }
 const named = (endpointId: string) => ({ endpointId, versionName: 'plans-v1', metadata: { name: endpointId } })
@@ -61,26 +62,54 @@ suite('inserting endpoints', () => {
   })
 
   test('a transaction that waits for another insert of the same id is repeated, and finds the id taken', async () => {
-    let attempts = 0
-    let second: Promise<{ endpointId: string }[]> | undefined
-    await db.tx(async (sql) => {
+    const inserted = Promise.withResolvers<void>()
+    const commit = Promise.withResolvers<void>()
+    const first = db.tx(async (sql) => {
       await insertEndpoints(sql, common, [named('same')])
-      second = db.tx(async (sql) => {
-        attempts++
-        return await insertEndpoints(sql, common, [named('same'), named(`other-${attempts}`)]).catch((error) => {
-          assert.ok(error instanceof TransactionConflictError, String(error))
-          throw error
-        })
-      })
-      await eventually(async () => {
-        const waiting = await db.sql`select from pg_locks where not granted and locktype = 'transactionid'`
-        assert.equal(waiting.length, 1)
+      inserted.resolve()
+      await commit.promise
+    })
+    await inserted.promise
+    let attempts = 0
+    const second = db.tx(async (sql) => {
+      attempts++
+      return await insertEndpoints(sql, common, [named('same'), named(`other-${attempts}`)]).catch((error) => {
+        assert.ok(error instanceof TransactionConflictError, String(error))
+        throw error
       })
     })
+    await eventually(async () => {
+      const waiting = await db.sql`
+        select from pg_locks join pg_stat_activity a using (pid)
+        where not granted and locktype = 'transactionid' and a.datname = current_database()`
+      assert.equal(waiting.length, 1)
+    })
+    commit.resolve()
+    await first
     assert.deepEqual(
-      (await second)?.map(({ endpointId }) => endpointId),
+      (await second).map(({ endpointId }) => endpointId),
       ['other-2'],
     )
     assert.equal(attempts, 2)
   })
+})
+
+test('the text of a single endpoint is the text that lists contain', async () => {
+  const { app, version } = await anApplication()
+  const metadata = { name: 'Pump "1"', nested: { list: [1.5, null, 'ü\n'] }, z: 1, aa: 2 }
+  await anEndpoint(version, { endpointId: `${app}-plain` })
+  await anEndpoint(version, { endpointId: `${app}-grouped`, metadata, resourceGroupIds: ['b', 'a "c"'] })
+  await anEndpoint(version, { endpointId: `${app}-connected`, metadata })
+  const at = new Date('2026-01-02T03:04:05.678Z')
+  const connected = { endpointId: `${app}-connected`, connected: true, at, number: 1 }
+  await waypost.ask(Register).setConnectivity([connected])
+  await db.sql`
+    update register.endpoints set created_date = '2026-01-01 00:00:00.123987+00' where endpoint_id = ${`${app}-plain`}`
+  for (const include of ['', 'include=metadata', 'include=filters', 'include=metadata,filters']) {
+    const list = await admin(`GET ${root}/endpoints?applicationName=${app}&${include}`)
+    const texts: string[] = []
+    for (const endpointId of ['plain', 'grouped', 'connected'])
+      texts.push((await admin(`GET ${root}/endpoints/${app}-${endpointId}?${include}`)).text)
+    assert.equal(list.text, `{"totalElements":3,"content":[${texts}]}`, include)
+  }
 })
