@@ -1,7 +1,7 @@
 /** Functions that the machine calls inside QuickJS. They return only texts, which consist of a mark and JSON. */
 export interface Guest {
   build(input: string): unknown
-  run(script: (ctx: unknown) => unknown, ctx: unknown, seed: number, maxLength: number): string
+  run(script: (ctx: unknown) => unknown, ctx: unknown, maxLength: number): string
   keep(ctx: unknown, name: string, maxLength: number): string
   describe(error: unknown): string
 }
@@ -11,11 +11,10 @@ type World = (input: unknown, call: (name: string, ...args: unknown[]) => unknow
 
 interface Globals {
   textOf(value: unknown): string
-  seed(value: number): void
 }
 
 /** Prepares the global objects. Like `createGuest`, this function is compiled inside QuickJS and can use nothing from outside. */
-export function prepareGlobals(log: (line: string) => void): Globals {
+export function prepareGlobals(log: (line: string) => void, newSeed: () => number): Globals {
   const { stringify } = JSON
   const { imul } = Math
   // Without this toJSON, a promise inside a result would silently become {}.
@@ -43,9 +42,11 @@ export function prepareGlobals(log: (line: string) => void): Globals {
   Object.assign(globalThis, { console: { log: write, info: write, warn: write, error: write, debug: write } })
   for (const name of ['Atomics', 'SharedArrayBuffer', 'performance']) Reflect.deleteProperty(globalThis, name)
 
-  // Every run starts from the same memory, so the built-in generator would return the same random numbers in each run.
-  let state = 0
+  // Every run starts from the same memory, so the built-in generator would return the same random numbers in each run. The seed is requested
+  // when it is needed, so that the host knows which runs use random numbers.
+  let state: number | undefined
   const random32 = () => {
+    state ??= newSeed()
     state = (state + 0x6d2b79f5) | 0
     let mixed = imul(state ^ (state >>> 15), state | 1)
     mixed ^= mixed + imul(mixed ^ (mixed >>> 7), mixed | 61)
@@ -54,19 +55,14 @@ export function prepareGlobals(log: (line: string) => void): Globals {
   Math.random = function random() {
     return ((random32() >>> 5) * 67_108_864 + (random32() >>> 6)) / 9_007_199_254_740_992
   }
-  return {
-    textOf,
-    seed(value) {
-      state = value
-    },
-  }
+  return { textOf }
 }
 
 /**
  * Creates the functions of a world. The source text of this function is compiled inside QuickJS, so it can use nothing from outside. A
  * script may change every built-in object, but this affects only its own run, because the host checks everything that the guest returns.
  */
-export function createGuest(callHost: CallHost, { textOf, seed }: Globals, world: World): Guest {
+export function createGuest(callHost: CallHost, { textOf }: Globals, world: World): Guest {
   const { parse, stringify } = JSON
 
   const call = (name: string, ...args: unknown[]) => {
@@ -112,8 +108,7 @@ export function createGuest(callHost: CallHost, { textOf, seed }: Globals, world
 
   return {
     build: (input) => world(parse(input), call),
-    run(script, ctx, seedOfRun, maxLength) {
-      seed(seedOfRun)
+    run(script, ctx, maxLength) {
       let value: unknown
       try {
         value = script(ctx)

@@ -21,6 +21,8 @@ export interface MachineHost {
   /** Answers a host call with `+` and JSON, or with `-` and the text of an error. A thrown error ends the run. */
   call(name: string, args: string): string
   log(line: string): void
+  /** Called when a script reads the clock or needs random numbers. A further run of the script may then have another result. */
+  varies(): void
   /** Called every `stepUnit` steps. Returning true ends the run. */
   interrupt(): boolean
 }
@@ -170,9 +172,8 @@ function evaluate(engine: Engine, opened: Opened, script: Script, maxLength: num
   const compiled = opened.compiled ?? evalText(engine, wrap(script), pointers.scriptFile)
   if (exports.qjs_is_exception(compiled)) return { reply: describe(engine, pointers, '?'), kept: [] }
   if (script.compileOnly) return { reply: '=null', kept: [] }
-  const seed = exports.qjs_new_number(Math.floor(Math.random() * 2 ** 32))
   const length = exports.qjs_new_number(maxLength)
-  const value = callGuest(engine, pointers, pointers.run, [compiled, ctx, seed, length])
+  const value = callGuest(engine, pointers, pointers.run, [compiled, ctx, length])
   if (exports.qjs_is_exception(value)) return { reply: describe(engine, pointers), kept: [] }
   const reply = readString(engine, pointers, value)
   if (reply?.[0] !== '=') return { reply, kept: [] }
@@ -202,10 +203,12 @@ function createEngine(module: WebAssembly.Module, host: MachineHost): Engine {
     },
     wasi_snapshot_preview1: {
       clock_time_get(_clock: number, _precision: bigint, at: number) {
+        host.varies()
         new DataView(engine.exports.memory.buffer).setBigUint64(at, BigInt(wallClockMs()) * 1_000_000n, true)
         return 0
       },
       random_get(at: number, length: number) {
+        host.varies()
         crypto.getRandomValues(new Uint8Array(engine.exports.memory.buffer, at, length))
         return 0
       },
@@ -231,6 +234,10 @@ function answerHostCall(
 ) {
   const { memory, qjs_get_undefined } = engine.exports
   const functionName = textAt(engine, name, length)
+  if (functionName === 'seed') {
+    host.varies()
+    return engine.exports.qjs_new_number(Math.floor(Math.random() * 2 ** 32))
+  }
   const view = new DataView(memory.buffer)
   const texts = Array.from({ length: count }, (_, index) =>
     readString(engine, undefined, view.getUint32(values + index * 4, true)),
@@ -265,7 +272,7 @@ function buildWorld(engine: Engine, source: string, memoryBytes: number): Image 
     if (exports.qjs_is_exception(value)) throw new Error('a world of the sandbox does not parse')
     return value
   })
-  const globals = callGuest(engine, pointers, prepare!, [hostFunction('log')])
+  const globals = callGuest(engine, pointers, prepare!, [hostFunction('log'), hostFunction('seed')])
   const guest = callGuest(engine, pointers, create!, [hostFunction('call'), globals, world!])
   if (exports.qjs_is_exception(guest)) throw new Error(`a world of the sandbox failed: ${describe(engine, pointers)}`)
   for (const name of ['build', 'run', 'keep', 'describe'] as const)

@@ -5,6 +5,11 @@ interface Ended {
   /** Lines of console.log, within the limits. */
   log: string[]
   durationMs: number
+  /**
+   * Present if a further run with the same context may have another outcome, because the script has read the clock, used random numbers or
+   * called host functions.
+   */
+  varies?: true
 }
 
 export interface Success extends Ended {

@@ -55,6 +55,22 @@ test('the clock and random numbers differ between runs', async () => {
   assert.ok(Math.abs(clock - Date.now()) < 60_000)
 })
 
+test('an outcome says if a further run may have another outcome, because of the clock, random numbers or host functions', async () => {
+  const varies = async (script: string, options: Options = {}) => (await run(script, options)).varies ?? false
+  const same = ['return ctx.a', 'console.log(1); return [1, 2].map(String)', 'return new Date(2026, 0, 1)', 'return x']
+  // Repeated scripts use their compiled form.
+  for (let round = 0; round < 3; round++) {
+    for (const script of same) assert.equal(await varies(script), false, script)
+    for (const script of ['return Date.now()', 'return `${new Date()}`', 'Math.random()', 'Date(); return x'])
+      assert.equal(await varies(script), true, script)
+  }
+  const calling: Options = { world: 'calling', limits: { calls: { double: 9 } }, call: async () => 1 }
+  assert.deepEqual(
+    [await varies('return 1', calling), await varies('return ctx.twice(1)', calling)],
+    [false, true],
+  )
+})
+
 test('a run does not see global values that an earlier run has set', async () => {
   await succeed(
     'globalThis.left = 1; Array.prototype.left = 2; JSON.parse = null; ctx.a = 5; Math.max = null; return 1',

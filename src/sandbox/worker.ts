@@ -43,6 +43,8 @@ interface Run {
 }
 
 let run: Run
+/** True if a further run of the script may have another outcome. */
+let varies = false
 
 /** Ends a run from within a host call. A script can catch the errors of the guest, but not this error. */
 class RunStopped extends Error {
@@ -67,6 +69,9 @@ const machine: Machine = createMachine(
       if (log.length < limits.logLines && run.logBytes <= limits.logBytes) log.push(line)
       else if (log.at(-1) !== logEnd) log.push(logEnd)
     },
+    varies() {
+      varies = true
+    },
     call: callHost,
   },
 )
@@ -81,6 +86,7 @@ function callHost(name: string, args: string): string {
   const max = Object.hasOwn(limits.calls, name) ? limits.calls[name]! : undefined
   if (max === undefined) return `-there is no host function ${name.slice(0, 100)}`
   calls[name] = (calls[name] ?? 0) + 1
+  varies = true
   if (run.isNext) {
     run.needsCalls = true
     throw new RunStopped()
@@ -165,6 +171,7 @@ function inputOfNext({ input, next }: JobMessage, before: Outcome | undefined): 
 }
 
 function startRun(unit: number, limits: Limits, isNext: boolean) {
+  varies = false
   run = {
     unit,
     limits,
@@ -208,7 +215,11 @@ function runScript(job: JobMessage, script: Script, open: () => Opened | { failu
   }
 }
 
-const ending = () => ({ log: run.log, durationMs: monotonicMs() - run.startedAt })
+const ending = () => ({
+  log: run.log,
+  durationMs: monotonicMs() - run.startedAt,
+  ...(varies && { varies: true as const }),
+})
 const failed = (failure: FailureText): Outcome => ({ ok: false, ...failure, ...ending() })
 
 /** Returns whether the text is JSON. It comes from the guest, which is not trusted. */

@@ -9,7 +9,7 @@ export interface RunOfAction {
   ruleVersion: number
   /** Shared by all runs of a chain. */
   traceId: string
-  /** The id of the action's trace. It is chosen before the action runs, and a webhook uses it as the id of its delivery. */
+  /** The id of the action's trace. It is chosen before the action runs, and a webhook derives the id of its delivery from it. */
   id: string
   /** Depth of the rule's run in its chain, from 1. Rules that an action triggers run one level deeper. */
   depth: number
@@ -36,10 +36,12 @@ export interface ActionRun {
   evaluate(attribute: string): Promise<Evaluated>
   signal: AbortSignal
   /**
-   * Present if the event stays stored until everything that the run started is durable. `first`: this is the first run of the event.
-   * `again`: an earlier run may have had effects. Absent for runs on demand, which have no stored event.
+   * Present if the event stays stored until everything that the run started is durable. `first`: this is the first run of the event, and
+   * another run would have the same effects. `varying`: this is the first run, and another run may have other effects, because a script used
+   * the time, random numbers or host functions. `again`: an earlier run may have had effects. Absent for runs on demand, which have no
+   * stored event.
    */
-  storedEvent?: 'first' | 'again' | undefined
+  readonly storedEvent?: 'first' | 'varying' | 'again' | undefined
 }
 
 export type ActionOutcome =

@@ -144,6 +144,33 @@ suite('a webhook of a stored event', () => {
     assert.equal(receiver.requests.length, 1)
   })
 
+  test('a webhook of a stored event has a row before it is sent if a repeated run may compute another body', async () => {
+    const id = newId()
+    const rows: number[] = []
+    const receiver = await aReceiver(async (response) => {
+      rows.push((await rowsOf(id)).length)
+      response.writeHead(204).end()
+    })
+    const first = await pending(receiver.url, { id, storedEvent: 'varying', results: { webhookPayloadExpression: 1 } })
+    assert.equal((await first.ended)?.outcome, 'SUCCESS')
+    assert.deepEqual([rows, receiver.requests[0]?.body], [[1], '1'])
+  })
+
+  test('the id of a delivery belongs to one body: a repeated run with the same body has the same id, with another body another id', async () => {
+    const [receiver, id] = [await aReceiver(), newId()]
+    const sent = async (body: number) => {
+      const { ended } = await pending(receiver.url, { id, results: { webhookPayloadExpression: body } })
+      await ended
+      // The trace of the first run was not stored before the crash.
+      traces.length = 0
+      return receiver.requests.at(-1)!
+    }
+    const [one, same, other] = [await sent(1), await sent(1), await sent(2)]
+    assert.deepEqual([one.body, same.body, other.body], ['1', '1', '2'])
+    const [idOfOne, ...ids] = [one, same, other].map(({ headers }) => headers['x-waypost-delivery'])
+    assert.deepEqual([ids[0] === idOfOne, ids[1] === idOfOne], [true, false])
+  })
+
   test('a webhook of a stored event gets a row in the database if it takes long, and the row is deleted when it ends', async () => {
     const responses: ServerResponse[] = []
     const receiver = await aReceiver((response) => void responses.push(response))

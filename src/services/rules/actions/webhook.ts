@@ -1,4 +1,5 @@
 import type { WebhookContent } from '../deliveries/webhook.ts'
+import { idOfMessage } from '../engine/derived-ids.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
@@ -20,7 +21,7 @@ export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionO
     type: 'webhook',
     host: url.host,
     content: JSON.stringify(content),
-    action: pendingAction(run.run, run.action),
+    action: { ...pendingAction(run.run, run.action), deliveryId: idOfMessage(run.run.id, body) },
     retries: retriesOf(run.action.fields.retryConfig),
     storedEvent: run.storedEvent,
   })

@@ -129,11 +129,11 @@ async function addStored(state: State, delivery: NewDelivery): Promise<Accepted>
  */
 async function attempt(state: State, entry: Entry) {
   const { kit, send } = state
-  const { id, tenantId, type } = entry
+  const { id, tenantId, type, action } = entry
   const content = entry.content ?? (await readContent(state, entry))
   if (content === undefined || !state.entries.has(id)) return forget(state, entry)
   const began = kit.now()
-  const outcome = await send[type]({ id, tenantId }, content)
+  const outcome = await send[type]({ id: action.deliveryId ?? id, tenantId }, content)
   const at = began.toISOString()
   const durationMs = kit.now().getTime() - began.getTime()
   const { ok, ...details } = outcome
@@ -149,7 +149,7 @@ async function readContent({ kit }: State, { id }: Entry): Promise<string | unde
 }
 
 async function end(state: State, entry: Entry, last: AttemptOutcome) {
-  const outcome = await masked(state, entry.tenantId, outcomeOf(entry.id, entry.attempts, last))
+  const outcome = await masked(state, entry.tenantId, outcomeOf(entry.action.deliveryId ?? entry.id, entry.attempts, last))
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
   const ended = { id: entry.id, action: entry.action, outcome, durationMs }
   // If the insert of the row failed, the code that started the insert has reported the error.

@@ -11,7 +11,7 @@ import type * as store from './store.ts'
 import type { DeliveryWrites } from './writes.ts'
 
 export interface NewDelivery {
-  /** Id of the delivery, which is sent to receivers. All runs of the same event, action and endpoint have the same id. */
+  /** Id of the delivery. All runs of the same event, action and endpoint have the same id. */
   id: string
   type: DeliveryType
   host: string

@@ -6,8 +6,12 @@ const hexLength = 20
 /** Returns a UUID that begins with the time, followed by hash digits (version 8 of RFC 9562). */
 function uuidOf(atMs: number, digits: string): string {
   const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0').slice(-12)
+  return `${time.slice(0, 8)}-${time.slice(8)}${endOf(digits)}`
+}
+
+function endOf(digits: string): string {
   const variant = '89ab'[Number.parseInt(digits[3]!, 16) & 3]
-  return `${time.slice(0, 8)}-${time.slice(8)}-8${digits.slice(0, 3)}-${variant}${digits.slice(4, 7)}-${digits.slice(7, 19)}`
+  return `-8${digits.slice(0, 3)}-${variant}${digits.slice(4, 7)}-${digits.slice(7, 19)}`
 }
 
 /** Returns the ids for a rule that an event starts: the id of the chain, and the id of the rule's trace. */
@@ -19,3 +23,13 @@ export function idsOfRun(atMs: number, eventId: string, ruleId: string): { trace
 /** Returns the id of a trace, derived from its position in a chain. */
 export const derivedId = (atMs: number, ...parts: (string | number)[]): string =>
   uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))
+
+/**
+ * Returns the id of a message, derived from the id of its action's run and from its body. A run that is repeated with another body after an
+ * edit of the rule therefore gets another id.
+ */
+export const idOfMessage = (runId: string, body: string): string =>
+  runId.slice(0, lengthOfTime) + endOf(hash('sha256', `${runId} ${body}`, 'hex'))
+
+/** Length of the time at the start of a UUID, with its hyphen. */
+const lengthOfTime = 13

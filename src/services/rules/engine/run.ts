@@ -112,6 +112,8 @@ const valueLength = 10_000
 export interface RunState {
   dataJson: string
   mayHaveSecrets: boolean
+  /** True if a further run of the same event may produce other contents, because a script used more than its context. */
+  varies: boolean
   /** The result of the run. Rules that its actions execute add their results to it. */
   result: RunResult
   /** The payload script of the first action. It ran directly after the rule's script, in the same round trip to the sandbox. */
@@ -146,7 +148,13 @@ export const createRunner =
     const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], unsettled: [], effects: [] }
     run.onRuleEnded?.(result)
     const dataJson = outcome.kept.data ?? '{}'
-    await runActions(deps, run, outcome.json, { dataJson, mayHaveSecrets, result, payload })
+    await runActions(deps, run, outcome.json, {
+      dataJson,
+      mayHaveSecrets,
+      varies: outcome.varies === true,
+      result,
+      payload,
+    })
     return result
   }
 
@@ -307,6 +315,7 @@ async function runAction(deps: RunnerDeps, run: RuleRun, action: ActionDefinitio
       ? { outcome: known, host: undefined }
       : await evaluate(deps, run, action.writer, value, state.dataJson)
     if (host?.hasReadSecrets()) state.mayHaveSecrets = true
+    if (outcome.varies) state.varies = true
     log.push(...outcome.log)
     if (!outcome.ok)
       return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, value)}` }
@@ -319,7 +328,10 @@ async function runAction(deps: RunnerDeps, run: RuleRun, action: ActionDefinitio
     run: actionRun,
     evaluate: evaluateAttribute,
     signal: deps.kit.stopping,
-    storedEvent: run.storedEvent,
+    // The executor evaluates scripts, and reads this afterwards.
+    get storedEvent() {
+      return run.storedEvent === 'first' && state.varies ? 'varying' : run.storedEvent
+    },
   })
   const pending = pendingAction(actionRun, action)
   if (outcome.outcome === 'PENDING') {

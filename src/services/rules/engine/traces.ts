@@ -38,6 +38,8 @@ export interface PendingAction {
   triggerId?: string
   triggerType?: string
   raisedOn: RunOfAction['raisedOn']
+  /** The id that the receiver of a webhook gets. Absent for e-mails, and for webhooks of earlier versions; it then equals `id`. */
+  deliveryId?: string
 }
 
 /** Returns the data that an executor keeps until the action ends, if its answer is PENDING. */

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
 import { rulesRoot } from '../../../../test/harness/rules.ts'
 import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
+import { aReceiver } from '../../../../test/harness/webhook-receiver.ts'
 import { Identity } from '../../../identity/contract.ts'
 import { Register } from '../../register/contract.ts'
 
-const at = await openTriggeredRules()
+const at = await openTriggeredRules({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
 const { waypost, expectStatus, anAction, aProvisionedEndpoint, aTriggeredRule, linkTrigger, linkAction, send } = at
 
 suite('samples', () => {
@@ -238,6 +240,32 @@ suite('commands and alerts', () => {
     const [opened] = await traces(1)
     assert.deepEqual(returned([opened!]), [['TENANT', 'default', 'undefined']])
     assert.deepEqual([opened!.raisedOnEntityType, opened!.raisedOnEntityId], ['ON_DEMAND', triggerId])
+  })
+
+  test('a webhook has a row before it is sent if its rule or its body uses the time, random numbers or host functions', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const rows: number[] = []
+    const receiver = await aReceiver(async (response) => {
+      const { sql } = waypost.kit.db
+      rows.push((await sql`select 1 from rules.deliveries`).length)
+      response.writeHead(204).end()
+    })
+    const scripts: [expression: string, payload: string, rows: number][] = [
+      ['return true', 'return ctx.endpoint.endpointId', 0],
+      ['return true', 'return Date.now()', 1],
+      ['ctx.data.n = Math.random(); return true', 'return ctx.data.n', 1],
+      ['return true', 'return ctx.endpoint.getMetadata()', 1],
+    ]
+    for (const [expression, webhookPayloadExpression, expected] of scripts) {
+      const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, expression)
+      const action = await anAction('webhook', { webhookUrl: receiver.url, webhookPayloadExpression })
+      await linkAction(rule.ruleId, 'webhook', [action])
+      await (await send(endpoint, { t: 1 })).end()
+      await rule.traces(1)
+      await eventually(() => assert.deepEqual(rows, [expected], webhookPayloadExpression))
+      await linkTrigger(rule.ruleId, 'endpoint-data-samples-received', [])
+      rows.length = 0
+    }
   })
 
   test('the trace of an action names the trigger of its run', async () => {

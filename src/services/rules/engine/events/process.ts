@@ -119,11 +119,15 @@ async function processEvent(
       await deps.ledger.write({ deadLetters: [deadLetterOf(deps, run, event, reason)] })
     } else {
       const mayHaveRun = isTakenOver || event.ruleId !== undefined
-      await runToEnd(deps, counters, { ...run, storedEvent: mayHaveRun ? 'again' : 'first' }, event, written)
+      const storedEvent = mayHaveRun ? 'again' : hasWholeContext(event) ? 'first' : 'varying'
+      await runToEnd(deps, counters, { ...run, storedEvent }, event, written)
     }
   }
   return written
 }
+
+/** Returns whether the event contains everything that the context of its rules shows. Otherwise a later run may show another version. */
+const hasWholeContext = ({ endpoint }: RuleEvent) => endpoint === undefined || endpoint.versionName !== undefined
 
 async function endpointOf(
   { register }: ProcessDeps,
