@@ -111,9 +111,15 @@ export function removeItem(set: Set<unknown>, item: unknown): boolean {
   return true
 }
 
+/** Returns whether the keys of a map have another order than the order of insertion. */
+export const isSortedMap = (map: Map<unknown, unknown>): boolean => marksOf(map)?.compare !== undefined
+
+/** Counts the steps of an iteration over all elements. */
+export const countIteration = ({ size }: Map<unknown, unknown> | Set<unknown>): void => steps(1 + (size >> 3))
+
 function inOrder(target: Map<unknown, unknown> | Set<unknown>): unknown[] {
   const marks = marksOf(target)
-  steps(1 + (target.size >> 3))
+  countIteration(target)
   if (!marks?.compare) return [...target.keys()]
   marks.sorted ??= [...target.keys()].sort(marks.compare)
   return marks.sorted

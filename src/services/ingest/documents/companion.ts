@@ -15,14 +15,15 @@ import type { DocumentOutcome } from '../workers/protocol.ts'
 import { createDocumentIds } from './document-ids.ts'
 import { createKnownFields, type Field, type KnownFields } from './fields.ts'
 import type { Partitions } from './partitions.ts'
-import type { PipelineQueue } from './pipeline-queue.ts'
+import type { PipelineQueue, PipelineTarget } from './pipeline-queue.ts'
 import type { DocumentRow } from './rows.ts'
 import { exactSamples, withError, writeDocument } from './sample-document.ts'
 
 /** The part of an application's template that is needed to store its documents. */
 interface Collecting {
   indexNo: number
-  pipelineId: string | undefined
+  /** Absent if the template has no pipeline. */
+  target: PipelineTarget | undefined
   fields: KnownFields
 }
 
@@ -33,6 +34,7 @@ interface Cached {
 }
 
 interface DocumentRows extends CompanionRows {
+  bytes: number
   rows: DocumentRow[]
   /** Number of the index, if a pipeline changed fields that are also stored in columns. */
   changedIndexNo: number | undefined
@@ -46,6 +48,7 @@ export interface CompanionDeps {
   stored?: ((sql: Sql, rows: DocumentRow[]) => Promise<void>) | undefined
 }
 
+const noFields: Field[] = []
 const invalidData = /^(22|54)/
 const noPartition = '23514'
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code ?? ''
@@ -62,8 +65,9 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       if (!row) return { tenantId }
       const fields = createKnownFields()
       fields.add(await findFields(kit.db.sql, [row.indexNo]))
-      const { indexNo, defaultPipeline } = row
-      return { tenantId, collecting: { indexNo, pipelineId: defaultPipeline ?? undefined, fields } }
+      const { indexNo, defaultPipeline: pipelineId } = row
+      const target = pipelineId === null ? undefined : { tenantId, applicationName, pipelineId, indexNo }
+      return { tenantId, collecting: { indexNo, target, fields } }
     })
 
   async function loadAndPrepare(message: DeviceMessage, samples: unknown[]) {
@@ -72,55 +76,69 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
   }
 
   async function prepare(collecting: Collecting, message: DeviceMessage, samples: unknown[]): Promise<DocumentRows> {
-    const { endpoint } = message
-    const arrivedAt = message.receivedAt.getTime()
-    const rows: DocumentRow[] = []
-    let isChanged = false
-    const add = (doc: string, ts: number | null) =>
-      rows.push({
-        id: newDocumentId(arrivedAt),
-        arrivedAt,
-        ts,
-        indexNo: collecting.indexNo,
-        endpointId: endpoint.endpointId,
-        versionName: endpoint.versionName,
-        doc,
-      })
-    const found: Field[] = []
     const exact = exactSamples(message, samples)
-    const texts = exact.map((sample) => writeDocument(message, sample, exact !== samples))
-    if (collecting.pipelineId === undefined) {
-      for (const [index, sample] of exact.entries()) {
-        add(texts[index]!, arrivedAt)
-        found.push(...collecting.fields.newFields({ dataSample: sample }))
-      }
-    } else {
-      const { pipelineId, indexNo } = collecting
-      const outcomes = await queue.run({ ...endpoint, pipelineId, indexNo }, texts)
-      for (const [index, outcome] of outcomes.entries()) isChanged = addOutcome(outcome, texts[index]!) || isChanged
-    }
-    await recordFields(endpoint, collecting.indexNo, found)
-    const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
-    kit.quota.count(
-      endpoint.tenantId,
-      'documents',
-      rows.reduce((sum, { doc }) => sum + doc.length, 0),
-    )
-    return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
+    const texts: string[] = []
+    for (const sample of exact) texts.push(writeDocument(message, sample, exact !== samples))
+    const { endpoint } = message
+    const prepared: DocumentRows = { bytes: 0, rows: [], changedIndexNo: undefined }
+    const found =
+      collecting.target === undefined
+        ? addUnchanged(collecting, prepared, message, exact, texts)
+        : addOutcomes(collecting, prepared, message, texts, await queue.run(collecting.target, texts))
+    const recorded = recordFields(endpoint, collecting.indexNo, found)
+    if (recorded) await recorded
+    let length = 0
+    for (const { doc } of prepared.rows) length += doc.length
+    prepared.bytes = length * 3 + prepared.rows.length * 300
+    kit.quota.count(endpoint.tenantId, 'documents', length)
+    return prepared
+  }
 
-    /** Adds the row of an outcome, unless the document was dropped. Returns whether columns of the document differ from its fields. */
-    function addOutcome(outcome: DocumentOutcome, text: string): boolean {
-      if ('dropped' in outcome) return false
-      if ('error' in outcome) {
-        add(withError(text, outcome.error), arrivedAt)
-        return false
-      }
-      const fields = outcome.fields ?? []
-      found.push(...fields)
-      const ts = outcome.ts === undefined ? arrivedAt : outcome.ts
-      add(outcome.doc, ts)
-      return outcome.envelopeChanged || ts !== arrivedAt
+  function addRow({ indexNo }: Collecting, { rows }: DocumentRows, message: DeviceMessage, doc: string, ts: number | null) {
+    const arrivedAt = message.receivedAt.getTime()
+    const { endpointId, versionName } = message.endpoint
+    rows.push({ id: newDocumentId(arrivedAt), arrivedAt, ts, indexNo, endpointId, versionName, doc })
+  }
+
+  /** Adds the rows of documents that no pipeline processes. Returns new fields. */
+  function addUnchanged(
+    collecting: Collecting,
+    prepared: DocumentRows,
+    message: DeviceMessage,
+    samples: unknown[],
+    texts: string[],
+  ): Field[] {
+    const found: Field[] = []
+    for (const [index, dataSample] of samples.entries()) {
+      addRow(collecting, prepared, message, texts[index]!, message.receivedAt.getTime())
+      found.push(...collecting.fields.newFields({ dataSample }))
     }
+    return found
+  }
+
+  /** Adds the rows of processed documents, except those that were dropped. Returns new fields. */
+  function addOutcomes(
+    collecting: Collecting,
+    prepared: DocumentRows,
+    message: DeviceMessage,
+    texts: string[],
+    outcomes: DocumentOutcome[],
+  ): Field[] {
+    const arrivedAt = message.receivedAt.getTime()
+    let found = noFields
+    for (let index = 0; index < outcomes.length; index++) {
+      const outcome = outcomes[index]!
+      if ('dropped' in outcome) continue
+      if ('error' in outcome) {
+        addRow(collecting, prepared, message, withError(texts[index]!, outcome.error), arrivedAt)
+        continue
+      }
+      const ts = outcome.ts === undefined ? arrivedAt : outcome.ts
+      addRow(collecting, prepared, message, outcome.doc, ts)
+      if (outcome.envelopeChanged || ts !== arrivedAt) prepared.changedIndexNo = collecting.indexNo
+      if (outcome.fields) found = [...found, ...outcome.fields]
+    }
+    return found
   }
 
   return {
@@ -133,13 +151,12 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
   }
 }
 
-/** Returns a function that records new fields of documents. */
+/** Returns a function that records new fields of documents. It returns undefined if there is nothing to record. */
 function createFieldRecorder(kit: CompanionDeps['kit']) {
   /** Fields whose insert failed. They are inserted together with the next new fields of their index. */
   const unrecorded = new Map<number, Field[]>()
 
-  return async ({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) => {
-    if (fields.length === 0 && unrecorded.size === 0) return
+  const record = async ({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) => {
     const all = [...(unrecorded.get(indexNo) ?? []), ...fields]
     if (all.length === 0) return
     unrecorded.set(indexNo, all)
@@ -149,6 +166,8 @@ function createFieldRecorder(kit: CompanionDeps['kit']) {
     })
     unrecorded.delete(indexNo)
   }
+  return (endpoint: DeviceEndpoint, indexNo: number, fields: Field[]) =>
+    fields.length === 0 && unrecorded.size === 0 ? undefined : record(endpoint, indexNo, fields)
 }
 
 /** Returns a function that stores documents in the transaction of their samples. */

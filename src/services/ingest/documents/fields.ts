@@ -35,8 +35,12 @@ const listedFactor = 32
 
 const newNode = (): Node => ({ children: new Map(), seen: 0 })
 
+/** Matches most dates that programs write. They are dates without being parsed, because each month has these days. */
+const usualDate = /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/
 /** Only texts that begin like this are parsed as dates. */
 const isoStart = /^\d{4}-\d\d-\d\d/
+
+const isDate = (text: string) => isoStart.test(text) && (usualDate.test(text) || parseDate(text) !== undefined)
 
 function typeOf(value: unknown): FieldType | undefined {
   switch (typeof value) {
@@ -47,7 +51,7 @@ function typeOf(value: unknown): FieldType | undefined {
     case 'number':
       return Number.isInteger(value) ? 'long' : 'double'
     case 'string':
-      return isoStart.test(value) && parseDate(value) !== undefined ? 'date' : 'text'
+      return isDate(value) ? 'date' : 'text'
     default:
       return isBox(value) ? (value.box === 'double' || value.box === 'float' ? 'double' : 'long') : undefined
   }

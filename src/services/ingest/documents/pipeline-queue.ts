@@ -7,7 +7,7 @@ import type { PipelineSets } from '../service/pipeline-sets.ts'
 import type { PipelinePool } from '../workers/pool.ts'
 import type { DocumentOutcome } from '../workers/protocol.ts'
 
-interface PipelineTarget {
+export interface PipelineTarget {
   tenantId: string
   applicationName: string
   pipelineId: string
@@ -33,7 +33,8 @@ interface ApplicationQueue {
   isRunning: boolean
 }
 
-const documentsPerBatch = 500
+/** A batch waits for the previous batch and for a turn of the event loop, which may take 30 ms on a busy node. Batches are therefore large. */
+const documentsPerBatch = 2000
 const bytesPerBatch = 1024 * 1024
 /** Maximum size of an application's queue, and maximum wait. A document that exceeds these limits is stored unprocessed. */
 const queueBytesMax = 16 * 1024 * 1024

@@ -1,5 +1,5 @@
 /** Builds the JSON text of a document: a sample with its origin (document 3, 1.20). */
-import type { DeviceMessage } from '../../../kernel/device.ts'
+import type { DeviceEndpoint, DeviceMessage } from '../../../kernel/device.ts'
 import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
 
 /**
@@ -37,15 +37,31 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Writes a document. `isExact` means that the sample may contain BigInts, whose JSON takes longer to write. */
 export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: unknown, isExact: boolean): string {
+  const text = isExact ? stringifyExact(sample) : JSON.stringify(sample)
+  return `{"@timestamp":"${isoOf(receivedAt)}",${originOf(endpoint)},"dataSample":${text}}`
+}
+
+/** Returns a time as ISO 8601. The last text is kept, because a busy node receives several messages in a millisecond. */
+const isoOf = (() => {
+  let [last, text] = [Number.NaN, '']
+  return (time: Date) => {
+    const ms = time.getTime()
+    if (ms !== last) [last, text] = [ms, time.toISOString()]
+    return text
+  }
+})()
+
+/** The fields that all documents of an endpoint share, as JSON text. A connection has one object for its endpoint. */
+const origins = new WeakMap<DeviceEndpoint, string>()
+
+function originOf(endpoint: DeviceEndpoint): string {
+  const known = origins.get(endpoint)
+  if (known !== undefined) return known
   const { tenantId, applicationName, versionName, endpointId } = endpoint
-  const envelope = JSON.stringify({
-    '@timestamp': receivedAt.toISOString(),
-    tenantId,
-    appName: applicationName,
-    appVersionName: versionName,
-    endpointId,
-  })
-  return `${envelope.slice(0, -1)},"dataSample":${isExact ? stringifyExact(sample) : JSON.stringify(sample)}}`
+  const fields = { tenantId, appName: applicationName, appVersionName: versionName, endpointId }
+  const text = JSON.stringify(fields).slice(1, -1)
+  origins.set(endpoint, text)
+  return text
 }
 
 /** Adds the error of the pipeline to the unprocessed document. */
