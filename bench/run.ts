@@ -41,6 +41,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Commands, configurations and software during crashes',
     load: async () => (await import('./faults-control.ts')).faultsControl,
   },
+  'faults-jobs': {
+    title: 'Jobs over many endpoints during crashes',
+    load: async () => (await import('./faults-jobs.ts')).faultsJobs,
+  },
   rules: { title: 'Rules', load: async () => (await import('./rules.ts')).rules },
   'faults-rules': {
     title: 'Rules during crashes',

@@ -17,6 +17,8 @@ export interface JobKillReport {
   atKill: number[]
   seconds: number
   exportedLines: number
+  /** Counts of the job that is canceled after a kill. */
+  canceled: { changed: number; pending: number }
   /** Memory of the node before the job, and its maximum while the job ran. */
   memoryMb: { before: number; most: number }
 }
@@ -84,8 +86,68 @@ export async function killDuringJobs({
   assert.deepEqual(done, { total: endpoints, succeeded: endpoints, failed: 0, pending: 0 })
   const seconds = (performance.now() - began) / 1000
   const exportedLines = await linesOf(platform, ask, exported.body.jobId)
+  const reversal = await startReversal(ask, endpoints)
+  await killAll(platform)
+  ;[platform, ask] = await restarted(directory, settings)
+  const canceled = await cancel(ask, connection, reversal)
   await platform.kill('SIGTERM')
-  return { endpoints, rounds, previewSeconds, atKill, seconds, exportedLines, memoryMb: { before, most } }
+  return { endpoints, rounds, previewSeconds, atKill, seconds, exportedLines, canceled, memoryMb: { before, most } }
+}
+
+/** Starts a job that changes all endpoints back. Returns its id when the job has changed a few endpoints. */
+async function startReversal(ask: Ask, endpoints: number): Promise<string> {
+  const operations = [
+    { op: 'test', path: '/done', value: true },
+    { op: 'replace', path: '/done', value: false },
+  ]
+  const select = { applicationName: app, and: [{ key: 'done', operator: 'IN', values: [true] }] }
+  const created = await ask(`POST ${root}/metadata-patches`, { select, operations })
+  assert.equal(created.status, 201, created.text)
+  const { jobId } = created.body
+  await eventually(async () => assert.ok((await countsOf(ask, jobId)).succeeded > endpoints / 20), {
+    withinMs: 300_000,
+    everyMs: 50,
+  })
+  return jobId
+}
+
+/**
+ * Cancels a job. Asserts that its items are either done or pending, and that exactly the endpoints of the items that are done are changed.
+ */
+async function cancel(ask: Ask, connection: Parameters<typeof connect>[0], jobId: string) {
+  const { status, body, text } = await ask(`POST ${root}/${jobId}/cancel`)
+  assert.equal(status, 200, text)
+  assert.equal(body.state, 'canceled')
+  const { succeeded, failed, pending, total } = body.counts
+  assert.deepEqual([failed, succeeded + pending], [0, total])
+  const sql = connect(connection, { max: 1 })
+  for (const [state, count, done] of [
+    ['succeeded', succeeded, 'false'],
+    ['pending', pending, 'true'],
+  ] as const) {
+    const rows = await sql`
+      select endpoint_id from register.endpoints where application_name = ${app} and metadata ->> 'done' = ${done}`
+    const stored = new Set(rows.map(({ endpointId }) => endpointId as string))
+    const items = await itemsOf(ask, jobId, state)
+    assert.equal(items.length, count, `number of items that are ${state}`)
+    assert.equal(stored.size, count, `number of endpoints whose items are ${state}`)
+    assert.ok(
+      items.every((id) => stored.has(id)),
+      `the endpoint of each item that is ${state}`,
+    )
+  }
+  await sql.end({ timeout: 1 })
+  return { changed: succeeded as number, pending: pending as number }
+}
+
+async function itemsOf(ask: Ask, jobId: string, state: string): Promise<string[]> {
+  const ids: string[] = []
+  for (;;) {
+    const { status, body, text } = await ask(`GET ${root}/${jobId}/items?state=${state}&limit=1000&offset=${ids.length}`)
+    assert.equal(status, 200, text)
+    if (body.content.length === 0) return ids
+    for (const { endpointId } of body.content) ids.push(endpointId)
+  }
 }
 
 async function registerFleet(ask: Ask, connection: Parameters<typeof connect>[0], endpoints: number) {
