@@ -1,8 +1,9 @@
 /** Tests of the session of the console: sign-in, reload, expiry, sign-out of all tabs, and that nothing is kept in browser storage. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import type { Response } from 'playwright-core'
+import type { Page, Response } from 'playwright-core'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+import { eventually } from '../harness/eventually.ts'
 import { keyboardOf } from '../harness/keyboard.ts'
 
 let opened: TestConsole
@@ -182,6 +183,10 @@ test('if a refresh token has ended, the page gets a new refresh token through th
     assert.equal(((await refused.json()) as { error: string }).error, 'invalid_grant')
     await page.clock.setSystemTime(Date.now() + inMs)
   }
+  // The end of a refresh token ends the login, and a live stream detects this within a second. The test is about a page whose own request
+  // is the first to detect it, so the page gets no stream: the request for the stream stays unanswered.
+  await page.addInitScript('delete globalThis.SharedWorker')
+  await page.route('**/live/api/v1/streams', () => {})
   const first = await tokenDuring(() => page.reload())
   await page.getByLabel(/^Name/).fill('renewed')
   await end(first, laterMs)
@@ -212,4 +217,65 @@ test('if a refresh token has ended, the page gets a new refresh token through th
   const { body } = await ask('GET /api/v1/applications/half-filled')
   assert.equal(body.description, 'typed before the session ended')
   assert.deepEqual(opened.problems, [])
+})
+
+/** Holds the responses with tokens back, so that something else happens first. */
+async function holdTokens(page: Page) {
+  const released = Promise.withResolvers<void>()
+  let received = 0
+  await page.route('**/protocol/openid-connect/token', async (route) => {
+    const response = await route.fetch()
+    received++
+    await released.promise
+    await route.fulfill({ response })
+  })
+  return {
+    waitForOne: () => eventually(() => assert.equal(received, 1)),
+    async release() {
+      released.resolve()
+      await page.unrouteAll({ behavior: 'wait' })
+    },
+  }
+}
+
+async function signOutIn(tab: Page) {
+  await tab.getByRole('button', { name: /your account/i }).click()
+  await tab.getByRole('menuitem', { name: 'Sign out' }).click()
+  await tab.getByRole('heading', { name: 'You are signed out' }).waitFor()
+}
+
+test('a sign-out in another tab also ends a page that is renewing its tokens, although new tokens arrive', async () => {
+  const page = await opened.open('/applications')
+  await settled(page)
+  const other = await opened.open('/')
+  const held = await holdTokens(page)
+  // The test before has moved the clock of all pages of the browser.
+  await page.clock.setSystemTime(Date.now() + 3 * laterMs)
+  await page.getByRole('link', { name: 'Endpoints' }).click()
+  await held.waitForOne()
+  await signOutIn(other)
+  const heading = page.getByRole('heading', { name: 'You are signed out' })
+  await heading.waitFor()
+  await held.release()
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 300))')
+  assert.equal(await heading.count(), 1)
+  assert.equal(await page.locator('.frame').count(), 0)
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+  await other.close()
+})
+
+test('a sign-out in another tab also ends a page that is signing in, although its tokens arrive', async () => {
+  const other = await opened.open('/')
+  const page = await opened.browser.newPage()
+  const held = await holdTokens(page)
+  await page.goto(opened.address('/applications'))
+  await held.waitForOne()
+  await signOutIn(other)
+  await held.release()
+  await page.getByLabel(/password/i).waitFor()
+  assert.match(page.url(), /\/auth\/realms\/default\//)
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+  await other.close()
 })

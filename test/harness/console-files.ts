@@ -15,8 +15,8 @@ export interface ConsoleSizes {
   all: number
 }
 
-/** Maximum sizes in kilobytes. */
-export const budgets = { first: 180, common: 60, page: 60, all: 900 }
+/** Maximum sizes of files in kilobytes, and of the installed packages in megabytes. */
+export const budgets = { first: 180, common: 60, page: 60, all: 900, installed: 45 }
 
 export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {
   const bytesOf = (name: string) => {

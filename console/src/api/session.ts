@@ -29,7 +29,7 @@ export interface Session {
    * Signs in without a form, or else opens the sign-in page. `returned`: the browser comes from the sign-in page. `silent`: the sign-in
    * page is not opened; without a session at the provider, the state becomes signed-out.
    */
-  start(options: { returned?: boolean; silent?: boolean }): Promise<void>
+  start(options: StartOptions): Promise<void>
   /** Returns the seconds by which the clock of the platform is ahead of the clock of the browser; 0 until it is known. */
   secondsAhead(): number
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
@@ -38,6 +38,11 @@ export interface Session {
   signOut(): Promise<void>
   /** Opens the sign-in page in this tab, or in another tab so that this page keeps its input. */
   signInAgain(where: 'here' | 'new-tab'): Promise<void>
+}
+
+interface StartOptions {
+  returned?: boolean
+  silent?: boolean
 }
 
 /** Thrown to callers that need a token when there is no session. */
@@ -54,59 +59,73 @@ const renewAgainMs = 5_000
 /** The tokens of the session, and their renewal. */
 interface Keeper {
   current(): Tokens | undefined
-  /** Stores and reports new tokens. */
-  keep(fresh: Tokens): Tokens
-  /** Stores new tokens without reporting them. Requests use them from now on. */
-  hold(fresh: Tokens): void
-  /** Reports new tokens that `hold` has stored. */
-  announce(fresh: Tokens): unknown
+  /**
+   * Gets tokens through the session at the provider, and stores them. Returns undefined if there is no session. `onSent` is called when the
+   * first request is sent. Throws SessionEndedError if `forget` was called meanwhile.
+   */
+  signIn(onSent?: () => void): Promise<Tokens | undefined>
   /** Renews the tokens once for all callers, with the refresh token or through the session at the provider. */
   renew(): Promise<Tokens>
   /** Renews the tokens, and tries again until the platform responds. Meanwhile the requests of the page report the problem. */
   renewInBackground(): void
+  /** Resolves when no renewal is in progress. */
+  settled(): Promise<unknown>
+  /** Forgets the tokens, because the login has ended. Responses that are still on their way belong to that login and are not stored. */
   forget(): void
 }
 
 function createKeeper(
   connect: () => Promise<Provider>,
-  on: { kept(fresh: Tokens): unknown; ended(): unknown },
+  on: { stored(fresh: Tokens): unknown; ended(): unknown },
 ): Keeper {
   let tokens: Tokens | undefined
   let renewal: Promise<Tokens> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
+  /** Number of logins of this page that have ended. */
+  let endedLogins = 0
 
-  function hold(fresh: Tokens) {
+  function store(fresh: Tokens): Tokens {
     tokens = fresh
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
     timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
-  }
-
-  function keep(fresh: Tokens): Tokens {
-    hold(fresh)
-    on.kept(fresh)
+    // Requests that wait for a token are sent before the page is rendered.
+    void nextTask().then(() => tokens && on.stored(tokens))
     return fresh
   }
 
+  /** Gets tokens and stores them, unless the login ended while the request was in progress: the tokens belong to that login. */
+  async function storeFrom(request: () => Promise<Tokens | undefined>): Promise<Tokens | undefined> {
+    const ended = endedLogins
+    const fresh = await request()
+    if (ended !== endedLogins) throw new SessionEndedError('You are signed out')
+    return fresh && store(fresh)
+  }
+
+  const signIn = (onSent?: () => void) => storeFrom(async () => await (await connect()).signInSilently(onSent))
+
   function renew(): Promise<Tokens> {
-    renewal ??= renewNow().finally(() => {
-      renewal = undefined
+    if (renewal) return renewal
+    const started = renewNow().finally(() => {
+      if (renewal === started) renewal = undefined
     })
-    return renewal
+    renewal = started
+    return started
   }
 
   function renewInBackground() {
     clearTimeout(timer)
+    const ended = endedLogins
     renew().catch((error) => {
       // If the session has ended, the state of the session shows it, so no further attempt is made.
-      if (!(error instanceof SessionEndedError)) timer = setTimeout(renewInBackground, renewAgainMs)
+      if (error instanceof SessionEndedError || ended !== endedLogins) return
+      timer = setTimeout(renewInBackground, renewAgainMs)
     })
   }
 
   async function renewNow(): Promise<Tokens> {
-    const connected = await connect()
-    const fresh = (await refreshed(connected)) ?? (await connected.signInSilently())
-    if (fresh) return keep(fresh)
+    const fresh = (await storeFrom(refresh)) ?? (await signIn())
+    if (fresh) return fresh
     forget()
     on.ended()
     throw new SessionEndedError('Your session has ended')
@@ -116,7 +135,8 @@ function createKeeper(
    * Gets tokens with the refresh token. A refresh token works only once. If the response is lost, the token may be invalid, so the next
    * attempt uses the session at the provider.
    */
-  async function refreshed(connected: Provider): Promise<Tokens | undefined> {
+  async function refresh(): Promise<Tokens | undefined> {
+    const connected = await connect()
     if (tokens?.refreshToken === undefined) return undefined
     const used = tokens
     tokens = { ...used, refreshToken: undefined }
@@ -124,11 +144,20 @@ function createKeeper(
   }
 
   function forget() {
+    endedLogins++
     tokens = undefined
+    renewal = undefined
     clearTimeout(timer)
   }
 
-  return { current: () => tokens, hold, announce: on.kept, keep, renew, renewInBackground, forget }
+  return {
+    current: () => tokens,
+    signIn,
+    renew,
+    renewInBackground,
+    settled: async () => await renewal?.catch(() => {}),
+    forget,
+  }
 }
 
 /** Returns whether new tokens sign the session in. They do not if the session is already signed in or the user is signing out. */
@@ -141,15 +170,6 @@ function throwIfEnded({ kind }: SessionState, tokens: Tokens | undefined) {
   if (kind === 'signed-out' || kind === 'signing-out') throw new SessionEndedError('You are signed out')
   if (kind === 'expired') throw new SessionEndedError('Your session has ended')
   if (!tokens && withoutTokens.includes(kind)) throw new SessionEndedError('You are not signed in')
-}
-
-/** Creates a promise and the function that resolves it. */
-function openPromise(): { promise: Promise<void>; end(): void } {
-  let end = () => {}
-  const promise = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  return { promise, end: () => end() }
 }
 
 /** Waits until the browser has run everything that is ready. Timers would wait for a second in a hidden tab. */
@@ -169,7 +189,7 @@ export function createSession(tenant: string): Session {
   let state: SessionState = { kind: 'starting' }
   let secondsAhead = 0
   let user: string | undefined
-  /** Resolves when the present sign-in has ended, with or without tokens. */
+  /** The present sign-in. It ends with or without tokens. */
   let starting: Promise<void> | undefined
   const connect = retried(async () => {
     const provider = await openProvider(tenant)
@@ -177,7 +197,7 @@ export function createSession(tenant: string): Session {
     return provider
   })
   const tokens = createKeeper(connect, {
-    kept({ userId }) {
+    stored({ userId }) {
       const isOtherUser = state.kind === 'signed-in' && userId !== user
       if (!isOtherUser && !canContinue(state)) return
       user = userId
@@ -191,27 +211,27 @@ export function createSession(tenant: string): Session {
     for (const listener of listeners) listener()
   }
 
-  async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
+  function start(options: StartOptions): Promise<void> {
+    starting ??= startNow(options).finally(() => {
+      starting = undefined
+    })
+    return starting
+  }
+
+  async function startNow(options: StartOptions): Promise<void> {
+    const { returned = false, silent = false } = options
     setState({ kind: 'starting' })
-    const { promise, end } = openPromise()
-    starting = promise
     try {
-      const connected = await connect()
-      const fresh = await connected.signInSilently(() => setState({ kind: 'starting', isAsked: true }))
+      const fresh = await tokens.signIn(() => setState({ kind: 'starting', isAsked: true }))
       if (fresh) {
-        tokens.hold(fresh)
-        // Requests that wait for the token are sent before the page is rendered.
-        end()
-        await nextTask()
-        tokens.announce(fresh)
         if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
       } else if (silent) setState({ kind: 'signed-out' })
       else if (returned) setState({ kind: 'no-cookies' })
-      else await goToSignIn(connected)
+      else await goToSignIn(await connect())
     } catch (error) {
+      // Another tab signed out during the sign-in. The provider is asked again, because somebody may have signed in since then.
+      if (error instanceof SessionEndedError) return await startNow(options)
       setState(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
-    } finally {
-      end()
     }
   }
 
@@ -224,11 +244,18 @@ export function createSession(tenant: string): Session {
     if (last) await connected.signOut(last)
   }
 
+  /** Continues the session after another tab has signed in. A renewal in progress is awaited, because it may have begun before that. */
+  async function continueSession() {
+    await tokens.settled()
+    if (state.kind !== 'signed-in' && !starting) tokens.renewInBackground()
+  }
+
   const receive = ({ data }: MessageEvent<Message>) => {
-    if (data.tenant !== tenant || state.kind === 'starting') return
-    if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : tokens.renewInBackground()
+    if (data.tenant !== tenant) return
+    if (data.kind === 'signed-in') return continueSession()
     tokens.forget()
-    setState({ kind: 'signed-out' })
+    // A sign-in that is in progress asks the provider again.
+    if (!starting) setState({ kind: 'signed-out' })
   }
   if (channel) channel.onmessage = receive
 
