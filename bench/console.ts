@@ -6,6 +6,7 @@ import { livePoints } from './console/live-points.ts'
 import { type BenchConsole, openBenchConsole } from './console/open.ts'
 import { opening } from './console/opening.ts'
 import { scrolling } from './console/scrolling.ts'
+import { signInPage } from './console/sign-in-page.ts'
 import { once, runParts } from './parts.ts'
 import type { Figure } from './report.ts'
 
@@ -15,6 +16,7 @@ export async function console_(): Promise<Figure[]> {
   try {
     return await runParts({
       bytes,
+      'sign-in-page': signInPage,
       charts,
       opening: withConsole(opening),
       scrolling: withConsole(scrolling),

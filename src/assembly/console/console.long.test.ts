@@ -6,6 +6,7 @@ import { fastify } from 'fastify'
 import { openBrowser } from '../../../test/harness/browser.ts'
 import { budgets, sizesOf } from '../../../test/harness/console-files.ts'
 import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
+import { installedMegabytes, packagesOfConsole } from '../../../test/harness/installed-size.ts'
 import { createLog } from '../../kernel/log.ts'
 import { bundleConsole } from './bundle.ts'
 import { type Console, createConsole, runBuild } from './console.ts'
@@ -52,6 +53,20 @@ suite('the build of the console', () => {
     assert.deepEqual(
       [...pages].filter(([, size]) => size > budgets.page),
       [],
+    )
+  })
+
+  test('the packages that are installed only for the console are within the size budget', () => {
+    const packages = packagesOfConsole()
+    const folders = packages.map(({ folder }) => folder)
+    // A package is missing here if the search for packages no longer finds what the console imports.
+    for (const name of ['react-dom', 'react-aria', 'esbuild', 'uplot', 'leaflet', 'codemirror'])
+      assert.ok(folders.includes(`node_modules/${name}`), name)
+    assert.ok(!folders.some((folder) => /\/(fastify|pg|jose)$/.test(folder)), 'the platform needs these packages itself')
+    const megabytes = installedMegabytes(packages)
+    assert.ok(
+      megabytes <= budgets.installed,
+      `the packages have ${megabytes.toFixed(1)} MB, at most ${budgets.installed} are allowed: ${JSON.stringify(packages.slice(0, 10))}`,
     )
   })
 

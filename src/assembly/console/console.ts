@@ -128,7 +128,7 @@ const exists = (directory: string) =>
   )
 
 /** Returns a folder that is writable. In a container image, the packages may be read-only. */
-function cacheFolder(fallback: string): string {
+export function cacheFolder(fallback: string): string {
   const cache = join(projectDirectory, 'node_modules/.cache/waypost-console')
   try {
     mkdirSync(cache, { recursive: true })
