@@ -102,6 +102,14 @@ export async function settled(page: Page) {
   await page.locator('.skeleton, .is-old').first().waitFor({ state: 'detached' })
 }
 
+/** Waits until the page shows all its parts. A part may begin to load after another part is shown, such as a chart after its first point. */
+async function allShown(page: Page) {
+  do {
+    await settled(page)
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 300))')
+  } while ((await page.locator('.skeleton, .is-old').count()) > 0)
+}
+
 interface Finding {
   id: string
   nodes: { html: string; failureSummary: string }[]
@@ -231,7 +239,7 @@ export async function takePictures(page: Page, name: string) {
   ] as const) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await settled(page)
+    await allShown(page)
     // The picture is taken through the debugger protocol, because Playwright cannot write WebP, which takes a third of the bytes of PNG.
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 85 })
     writeFileSync(resolve(folder, `${file}-${look}.webp`), Buffer.from(data, 'base64'))
