@@ -27,7 +27,7 @@ function note(): Payload {
   return { bytesFor: () => bytes }
 }
 
-/** Formats two decimals; the length is the same for all values in the range. */
+/** Returns a number between `from` and `to` with two decimals, derived from `seed`. All numbers of a range have the same length. */
 const decimals = (from: number, to: number, seed: number) =>
   (from + (to - from) * ((Math.imul(seed, 2_654_435_761) >>> 0) / 2 ** 32)).toFixed(2)
 

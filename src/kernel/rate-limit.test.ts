@@ -7,7 +7,7 @@ suite('a rate limit per key', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 3 })
     for (let n = 0; n < 3; n++) assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 1)
-    assert.equal(limit.take('a'), 1, 'a rejected request must not use the limit')
+    assert.equal(limit.take('a'), 1, 'a rejected request must not take a token')
     assert.equal(limit.take('b'), 0)
   })
 
@@ -48,7 +48,7 @@ suite('a bucket', () => {
     assert.equal(bucket.level, 9)
   })
 
-  test('a bucket takes any amount', () => {
+  test('a bucket can be overdrawn by more than its burst', () => {
     const rate = { perSecond: 1000, burst: 1000 }
     const bucket = newBucket(rate)
     const { updatedAt: at } = bucket

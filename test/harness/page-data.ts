@@ -1,7 +1,7 @@
 /** Objects of every kind that the console shows, for the tests of its pages. */
 import type { TestConsole } from './console.ts'
 
-/** Ids that the platform generated, by the name that the path of a page uses: `{ada}`. */
+/** Ids that the platform generated. Each key is the name of a placeholder in the path of a page, such as `{ada}`. */
 export type PageIds = Record<string, string>
 
 /** Creates one object or more of each kind, and returns the generated ids. */

@@ -30,7 +30,7 @@ test('every operation is found by the words of its name, and has a help text and
   }
 })
 
-test('the help of an operation whose body has no known fields shows a body', () => {
+test('the help of an operation whose body has no known fields shows an example of the body', () => {
   assert.match(
     helpOfOperation(describe('endpoints.metadata.patch')!),
     /\n\nA body: \[\{"op":"\w+","path":"\/.*\}\]\n\n/,
@@ -45,7 +45,7 @@ test('a value that must be JSON is explained with the example of the field', () 
   })
 })
 
-test('an operation of the command line is the operation of the SDK', () => {
+test('the command line and the SDK describe every operation in the same way, except for paging', () => {
   for (const name of operationNames()) {
     const { paging, ...expected } = readFromTable(table, name)!
     assert.deepEqual(operationOf(describe(name)!), { ...expected, paging: undefined }, name)

@@ -37,7 +37,7 @@ const Application = Type.Object(
   { title: 'Application', description: 'An application: a kind of device, with its versions.' },
 )
 const schemaText = (level: string) =>
-  `JSON schema of the configuration of ${level}. Present only if \`include\` asks for it and the instance has one.`
+  `JSON schema of the configuration of ${level}. Present only if \`include\` contains its name and the instance has such a schema.`
 const ServiceInstance = Type.Object(
   {
     name: Name({ description: 'Name of the instance, such as `epts`; configurations are addressed by it.' }),
@@ -284,7 +284,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
     body: Envelope,
     response: none,
     fails: {
-      400: 'The envelope is malformed, names an unknown instance or objects that the path does not name, or violates a schema.',
+      400: 'The envelope is malformed, contains an unknown service instance or an object that is not in the path, or violates a schema.',
       404: missing,
     },
   },
@@ -377,7 +377,7 @@ export const readBulk = {
         applications: Type.Array(Application, { description: 'The applications with their versions.' }),
         appConfigs: describedAs(Envelope, 'The configurations of the applications and versions.'),
       },
-      { title: 'Everything', description: 'Everything that the application manager knows.' },
+      { title: 'Everything', description: 'All service instances, applications and configurations.' },
     ),
   },
 }

@@ -13,7 +13,7 @@ const key = ({ endpointId }: OfCommand) => endpointId
 
 export const CommandDispatched = defineEvent<OfCommand>('commands.command.dispatched', {
   description:
-    'A command was handed over to its device for the first time, by a push or as the answer to a request (12/CIP)',
+    'A command was delivered to its device for the first time, by a push or as the answer to a request (12/CIP)',
   key,
   bulky: true,
 })

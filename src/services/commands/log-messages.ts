@@ -8,8 +8,8 @@ export const pushFailed = defineLogMessage({
 })
 export const dispatchedNotRecorded = defineLogMessage({
   level: 'warn',
-  text: 'could not record that commands were handed over to devices',
+  text: 'could not record that commands were delivered to devices',
   cause:
-    'The database did not answer. The event of the hand-over is missing unless the device gets the commands again.',
+    'The database did not answer. The event `commands.command.dispatched` is missing unless the commands are delivered again.',
   action: 'Check the database.',
 })

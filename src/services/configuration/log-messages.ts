@@ -11,7 +11,7 @@ export const pushingFailed = defineLogMessage({
 
 export const handoverNotRecorded = defineLogMessage({
   level: 'warn',
-  text: 'could not record that a configuration was handed over; its status stays PENDING until the device reports',
+  text: 'could not record that a configuration was delivered; its status stays PENDING until the device reports',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Nothing, unless this message repeats: then check the database. The device has the configuration.',
 })

@@ -18,7 +18,7 @@ suite('aggregations', () => {
   const aggregate = async (aggs: object, query: object = { match_all: {} }) =>
     (await search(index, { size: 0, query, aggs })).aggregations
 
-  test('metrics are computed for each field', async () => {
+  test('the average, minimum, maximum, sum, count and cardinality of a field are computed', async () => {
     const field = 'dataSample.temperature'
     const { avg, min, max, sum, count, different } = await aggregate({
       avg: { avg: { field } },

@@ -45,7 +45,7 @@ export const sessionNotReset = defineLogMessage({
 
 export const downlinkFailed = defineLogMessage({
   level: 'warn',
-  text: 'could not hand commands over to a LoRaWAN device; the commands are read again after a second and with the next connection',
+  text: 'could not deliver commands to a LoRaWAN device; the commands are read again after a second and with the next connection',
   cause: 'The database was unavailable, or the session ended meanwhile; `err` says which.',
   action: 'Nothing, unless this message repeats: then check the database.',
 })

@@ -199,8 +199,8 @@ export const catalogues = [
     table: 'package_types',
     fields: {
       name: name('Name of the package type, unique.'),
-      devices: amount('Number of devices. The platform records it only. Default: 0.'),
-      applications: amount('Number of applications. The platform records it only. Default: 0.'),
+      devices: amount('Number of devices. The platform only stores it. Default: 0.'),
+      applications: amount('Number of applications. The platform only stores it. Default: 0.'),
       disk_size: amount(
         'Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0.',
       ),
@@ -222,7 +222,7 @@ export const catalogues = [
     table: 'tenants_subscriptions',
     fields: {
       tenant_id: TenantId(),
-      subscription_type: SubscriptionTypeV2('Kind of the subscription; the platform records it only.'),
+      subscription_type: SubscriptionTypeV2('Kind of the subscription; the platform only stores it.'),
       starts_at: Type.Optional(
         DateTimeText({ description: 'When the subscription begins (ISO 8601). Default: none.' }),
       ),
@@ -249,7 +249,7 @@ export const catalogues = [
     path: '/js-policies',
     entity: 'js-policy',
     title: 'Policy',
-    meaning: 'A policy that can be mapped to tenants. The platform records it only.',
+    meaning: 'A policy that can be mapped to tenants. The platform only stores it.',
     table: 'js_policies',
     fields: {
       name: name('Name of the policy, unique.'),

@@ -40,7 +40,7 @@ export default function MapPage() {
   })
   const { lat, lon, zoom, application, view } = address.values
   const [area, setArea] = useState<MapArea>()
-  // Changes with each reset, so that the map is created again and shows its first area.
+  // React creates the map again when this number changes. The new map shows the position that the address has.
   const [generation, setGeneration] = useState(0)
   const [, navigate] = useLocation()
   const applications = useList('applications.list', {})

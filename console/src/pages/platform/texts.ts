@@ -3,7 +3,7 @@ import { count } from '../../parts/texts.ts'
 export const texts = {
   // nodes
   nodesTitle: 'Nodes',
-  nodesLead: 'The processes of the platform. Each process serves everything; several processes share one database.',
+  nodesLead: 'The processes of the platform. Each process can answer every request; several processes share one database.',
   version: 'Version',
   nodes: 'Nodes',
   versions: (versions: readonly string[]) => versions.join(', '),
@@ -51,7 +51,7 @@ export const texts = {
   tables: 'Largest tables',
   tableColumns: { name: 'Table', bytes: 'Size with indexes', rows: 'Rows, about' },
   jobs: 'Job queues',
-  jobColumns: { name: 'Jobs', queued: 'Waiting', delayed: 'For later', active: 'Running', failed: 'Failed' },
+  jobColumns: { name: 'Jobs', queued: 'Waiting', delayed: 'Scheduled', active: 'Running', failed: 'Failed' },
   idleQueues: (queues: number) => `${count(queues)} queues are empty.`,
   events: 'Waiting events',
   eventColumns: { name: 'Handler', waiting: 'Waiting', failing: 'Failing', oldest: 'Oldest' },
@@ -63,8 +63,8 @@ export const texts = {
   backupsTitle: 'Backups',
   backupsLead: 'The last 100 runs of waypost backup and waypost restore on this installation.',
   backupColumns: {
-    kind: 'What',
-    started: 'When',
+    kind: 'Command',
+    started: 'Started',
     took: 'Took',
     result: 'Result',
     bytes: 'Size',

@@ -43,7 +43,7 @@ export function openDocument({ source, index, type = '_doc', id, timestamp }: Pi
   return document
 }
 
-/** Removes a metadata field that was assigned in `ctx` from the fields, and returns its value. */
+/** Returns the value that a script assigned to a metadata field such as `_index`, and removes the field from `ctx`. */
 function taken(ctx: Map<unknown, unknown>, name: string, fallback: string): string {
   const value = ctx.get(name)
   if (value === undefined) return fallback

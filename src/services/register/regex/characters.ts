@@ -1,5 +1,6 @@
-/** Represents sets of characters as sorted, disjoint ranges of code points. */
+/** A range of code points; it includes both ends. */
 export type Range = readonly [from: number, to: number]
+/** A set of characters: sorted ranges that do not overlap. */
 export type CharacterSet = readonly Range[]
 
 const lastCodePoint = 0x10ffff

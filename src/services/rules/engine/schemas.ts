@@ -12,7 +12,7 @@ const text = (description: string) => Type.String({ description })
 const Trace = Type.Object(
   {
     id: text('Id of the trace.'),
-    traceId: text('The same for all runs of a chain.'),
+    traceId: text('Id of the chain: all runs that follow from one event, because the effects of a rule can start further rules.'),
     entityType: text('RULE, or the type of the action, such as WEBHOOK_ACTION.'),
     entityId: text('Id of the rule or action.'),
     raisedOnEntityType: text('ENDPOINT for runs that a trigger started for an endpoint, otherwise ON_DEMAND.'),
@@ -42,7 +42,7 @@ export const executeRule = {
   params: ofRule,
   body: AnyJson({
     description:
-      'Any JSON. Fields of an object become members of `ctx`; `endpointId` gives `ctx.endpoint`. Default: {}.',
+      'Any JSON. Fields of an object become members of `ctx`; `endpointId` determines `ctx.endpoint`. Default: {}.',
     examples: [{ endpointId: 'ab6cf6c0-6b32-4b15-a4b4-bea4c2ac3a62', limit: 5 }],
   }),
   response: {
@@ -63,7 +63,7 @@ export const evaluateExpression = {
   name: 'rules.expressions.evaluate',
   summary: 'Evaluate an expression',
   description:
-    'Runs a script with the permissions of the caller, without a rule, secrets and traces. The response is what it returns.',
+    'Runs a script with the permissions of the caller, without a rule, secrets and traces. The response is the value that the script returns.',
   body: Type.Object(
     {
       expression: Type.String({ minLength: 1, maxLength: 65_536, description: 'Body of a JavaScript function.' }),
@@ -81,7 +81,7 @@ export const evaluateExpression = {
     },
     {
       title: 'Evaluation',
-      description: 'An expression, and the data that it gets.',
+      description: 'An expression, and the data that it can read.',
       examples: [{ expression: 'return ctx.endpointMetadata.level < 15', endpointMetadata: { level: 10 } }],
     },
   ),
@@ -102,7 +102,7 @@ export const listTraces = {
     'The newest trace comes first. A total above 100,000 is exact only without filters, or for a single rule or action.',
   query: Type.Object({
     ...pageQuery(100),
-    traceId: filterText('Only this chain.'),
+    traceId: filterText('Only traces of the chain with this id.'),
     entityType: Type.Optional(
       Type.Enum([...entityTypes, 'RULE_ACTION'], { description: 'Only traces of this type. Default: all.' }),
     ),
@@ -144,12 +144,12 @@ export const tryRule = {
   name: 'rules.try',
   summary: 'Try a rule without effects',
   description:
-    'Runs the rule, or another expression, on a recorded or given event. Nothing is sent or changed: `httpClient` answers an error ' +
+    'Runs the rule, or another expression, on a recorded or given event. Nothing is sent or changed: `httpClient` returns an error ' +
     'unless the request is a GET with `platform: true`, and secrets are not available.',
   params: ofRule,
   body: Type.Object(
     {
-      traceId: Type.Optional(Text({ description: 'A chain in which the rule ran; its event is used. Default: none.' })),
+      traceId: Type.Optional(Text({ description: 'Id of a chain in which the rule ran; the rule runs on the event of this chain. Default: none.' })),
       trigger: Type.Optional(JsonObject({ description: '`ctx.trigger` of the run. Default: none.' })),
       endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: the endpoint of the event.' })),
       expression: Type.Optional(
@@ -315,7 +315,7 @@ export const listDeadLetters = {
 export const retryDeadLetter = {
   name: 'rules.deadLetters.retry',
   summary: 'Retry a dead letter',
-  description: 'The event runs again for its rule. If that fails, there is a new dead letter.',
+  description: 'Runs the rule on the event again. If the rule fails again, a new dead letter is created.',
   params: ofDeadLetter,
   response: { 204: Empty('Done.') },
   fails: { 404: missingDeadLetter },

@@ -20,7 +20,7 @@ export const subscriptionTypes = ['PERMANENT', 'RENEWAL', 'TRIAL'] as const
 export type SubscriptionType = (typeof subscriptionTypes)[number]
 
 export const SubscriptionTypeV2 = (
-  description = 'Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only.',
+  description = 'Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform only stores it.',
 ) => Type.Enum([...subscriptionTypes], { description })
 /** v1 has no value for a trial and returns it as RENEWAL. */
 export const SubscriptionTypeV1 = (

@@ -18,8 +18,8 @@ const texts = {
   resources_version: 'Id of the default resource version: the resources that the realm begins with.',
   user_roles: 'Id of the role that the first administrator gets.',
   package_type: 'Id of the package type, which limits the storage of the tenant.',
-  idp_server: 'Id of the identity provider server. The platform records it only.',
-  analytics_enabled: 'true: analytics are on for the tenant. The platform records it only.',
+  idp_server: 'Id of the identity provider server. The platform only stores it.',
+  analytics_enabled: 'true: analytics are on for the tenant. The platform only stores it.',
 }
 const integer = (description: string) => Type.Integer({ description })
 

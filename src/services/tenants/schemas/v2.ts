@@ -20,8 +20,8 @@ const statusesV2 = ['CREATING', 'UPDATING', 'FAILED', 'SUSPENDED', 'AVAILABLE', 
 const statusText =
   'AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. ' +
   'SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted.'
-const analyticsText = 'true: analytics are on for the tenant. The platform records it only.'
-const themeText = 'Theme of the login page. The platform records it only.'
+const analyticsText = 'true: analytics are on for the tenant. The platform only stores it.'
+const themeText = 'Theme of the login page. The platform only stores it.'
 const packageText = 'Name of the package type, which limits the storage of the tenant.'
 
 const person = {
@@ -150,12 +150,12 @@ export const createTenant = {
       login_theme: Type.Optional(Text({ description: themeText })),
       package_type: Type.Optional(Name({ description: `${packageText} Default: the first package type.` })),
       subscription_type: Type.Optional(
-        SubscriptionTypeV2('Subscription of the tenant; the platform records it only. Default: TRIAL.'),
+        SubscriptionTypeV2('Subscription of the tenant; the platform only stores it. Default: TRIAL.'),
       ),
       analytics_enabled: Type.Optional(Type.Boolean({ description: `${analyticsText} Default: false.` })),
       opendistro_enabled: Type.Optional(Type.Boolean({ description: sameAs('analytics_enabled') })),
       idp_server: Type.Optional(
-        SerialId({ description: 'Id of the identity provider server; the platform records it only. Default: 1.' }),
+        SerialId({ description: 'Id of the identity provider server; the platform only stores it. Default: 1.' }),
       ),
       keycloak_server: Type.Optional(SerialId({ description: sameAs('idp_server') })),
       admin: describedAs(NewPerson, 'The first administrator of the tenant.'),

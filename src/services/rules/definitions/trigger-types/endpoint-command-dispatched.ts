@@ -6,7 +6,7 @@ export const endpointCommandDispatched: TriggerTypeDefinition = {
   type: 'endpoint-command-dispatched',
   title: 'EndpointCommandDispatchedTrigger',
   description:
-    'Fires once for each command of an endpoint, when the command is handed over to the device for the first time.',
+    'Fires once for each command of an endpoint, when the command is delivered to the device for the first time.',
   fields: {
     commandType: Type.Optional(commandType('Fires only for commands of this type. If absent: for all types.')),
   },
