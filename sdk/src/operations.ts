@@ -107,19 +107,19 @@ export interface Alert {
   tenantId: string
   /** OPEN: the alert is active. RESOLVED: it has ended. */
   state: 'OPEN' | 'RESOLVED'
-  /** Whether a person has taken note of the alert. */
+  /** ACKNOWLEDGED: a person has acknowledged the alert. UNACKNOWLEDGED: nobody has. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
   /** Text of the last activation. Omitted if the activation had no text. */
   message?: string
   /** The same text as `message`. */
   activateReason?: string
-  /** Why the alert was resolved. Omitted if no reason was given. */
+  /** Reason why the alert was resolved. Omitted if no reason was given. */
   resolveReason?: string
-  /** When the alert was activated first, in UTC. */
+  /** Time of the first activation of the alert, in UTC. */
   startedAt: string
-  /** When the alert was activated last, in UTC. */
+  /** Time of the last activation of the alert, in UTC. */
   lastActiveAt: string
-  /** When the alert was resolved, in UTC. Omitted if it is open. */
+  /** Time at which the alert was resolved, in UTC. Omitted if it is open. */
   resolvedAt?: string
   /** Id of the alert setting that activated the alert. Omitted if a rule activated the alert. */
   alertSettingId?: string
@@ -155,20 +155,20 @@ export interface AlertActivationAction {
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
-  /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
+  /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
   /** Severity of the alert. If neither this nor the expression is given: MEDIUM. */
   severityLevel?: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: AlertActivationActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -190,7 +190,7 @@ export interface AlertActivationActionFields {
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
-  /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
+  /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
   /** Severity of the alert. If neither this nor the expression is given: MEDIUM. */
   severityLevel?: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
@@ -207,15 +207,15 @@ export interface AlertActivationActionPage {
   content: AlertActivationAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface AlertActivationActionValueTypes {
-  /** Whether `alertTypeExpression` is a script or a constant. */
+  /** Kind of `alertTypeExpression`: SCRIPT or LITERAL (a constant). */
   alertTypeExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `messageExpression` is a script or a constant. */
+  /** Kind of `messageExpression`: SCRIPT or LITERAL (a constant). */
   messageExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `severityLevelExpression` is a script or a constant. */
+  /** Kind of `severityLevelExpression`: SCRIPT or LITERAL (a constant). */
   severityLevelExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `metadataExpression` is a script or a constant. */
+  /** Kind of `metadataExpression`: SCRIPT or LITERAL (a constant). */
   metadataExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -231,7 +231,7 @@ export interface AlertLifecycleEvent {
   id: string
   /** ACTIVATED: the alert was opened. UPDATED: severity, message or acknowledgement changed. */
   eventType: 'ACTIVATED' | 'UPDATED' | 'ACKNOWLEDGED' | 'RESOLVED'
-  /** When the change happened, in UTC. */
+  /** Time of the change, in UTC. */
   createdAt: string
   /** Id of the caller that made the change. Omitted if a rule made the change. */
   userId?: string
@@ -271,9 +271,9 @@ export interface AlertLifecycleEventTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -313,7 +313,7 @@ export interface AlertLifecycleEventTriggerPage {
 export interface AlertNotDeleted {
   /** Id of the alert. */
   alertId: string
-  /** Why the alert was not deleted. */
+  /** Reason why the alert was not deleted. */
   reason: string
 }
 
@@ -331,7 +331,7 @@ export interface AlertResolution {
   entityId?: string
   /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
   entityType?: string
-  /** Why the alert is resolved. Default: none. */
+  /** Reason why the alert is resolved. Default: none. */
   reason?: string
 }
 
@@ -349,18 +349,18 @@ export interface AlertResolutionAction {
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
-  /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
+  /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: AlertResolutionActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -378,7 +378,7 @@ export interface AlertResolutionActionFields {
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
-  /** Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT. */
+  /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
   valueTypes?: AlertResolutionActionValueTypes
   /** Text for a user interface; the platform does not read it. Default: none. */
@@ -393,11 +393,11 @@ export interface AlertResolutionActionPage {
   content: AlertResolutionAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface AlertResolutionActionValueTypes {
-  /** Whether `alertTypeExpression` is a script or a constant. */
+  /** Kind of `alertTypeExpression`: SCRIPT or LITERAL (a constant). */
   alertTypeExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `messageExpression` is a script or a constant. */
+  /** Kind of `messageExpression`: SCRIPT or LITERAL (a constant). */
   messageExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -465,15 +465,15 @@ export interface AlertSetting {
   emailRecipients?: string[]
   /** URL that gets a POST request with `eventType` and `alert` when an alert opens and when it is resolved. Default: none. */
   webhookUrl?: string
-  /** Whether triggers start the rule. */
+  /** State of the rule: triggers start the rule only if it is ENABLED. */
   state: 'ENABLED' | 'DISABLED'
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -557,11 +557,11 @@ export interface ApiKey {
   owner: Subject
   /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
-  /** When the key expires, in UTC. Omitted if it never expires. */
+  /** Time at which the key expires, in UTC. Omitted if it never expires. */
   expiresAt?: string
-  /** When the key was last used, in UTC, exact to the minute. Omitted if it was never used. */
+  /** Time of the last use of the key, in UTC, exact to the minute. Omitted if it was never used. */
   lastUsedAt?: string
-  /** When the key was created, in UTC. */
+  /** Time at which the key was created, in UTC. */
   createdAt: string
 }
 
@@ -601,13 +601,13 @@ export interface AppIntegration {
   poolIds: string[]
   /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
-  /** Whether the MQTT session with the network is up, on any node. */
+  /** State of the MQTT session with the network: CONNECTED if any node has a session. */
   netConnectionState: 'CONNECTED' | 'DISCONNECTED'
-  /** Why there is no session; absent if there is no problem. */
+  /** Reason why there is no session; absent if there is no problem. */
   netConnectionError?: string
   /** DISCONNECTED while the tenant is not AVAILABLE. */
   platformConnectionState: 'CONNECTED' | 'DISCONNECTED'
-  /** Why the tenant cannot communicate. */
+  /** Reason why the tenant cannot communicate. */
   platformConnectionError?: string
 }
 
@@ -657,13 +657,13 @@ export interface AppIntegrationWithDevices {
   poolIds: string[]
   /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
-  /** Whether the MQTT session with the network is up, on any node. */
+  /** State of the MQTT session with the network: CONNECTED if any node has a session. */
   netConnectionState: 'CONNECTED' | 'DISCONNECTED'
-  /** Why there is no session; absent if there is no problem. */
+  /** Reason why there is no session; absent if there is no problem. */
   netConnectionError?: string
   /** DISCONNECTED while the tenant is not AVAILABLE. */
   platformConnectionState: 'CONNECTED' | 'DISCONNECTED'
-  /** Why the tenant cannot communicate. */
+  /** Reason why the tenant cannot communicate. */
   platformConnectionError?: string
   /** All device integrations, ordered by id. */
   devices: DeviceOfIntegration[]
@@ -679,9 +679,9 @@ export interface Application {
   displayName?: string
   /** Free text. Default: none. */
   description?: string
-  /** When the application was created, in UTC. */
+  /** Time at which the application was created, in UTC. */
   createdDate: string
-  /** When the display name or description last changed, in UTC. */
+  /** Time of the last change of the display name or description, in UTC. */
   updatedDate: string
   /** All versions of the application. */
   versions: ApplicationVersion[]
@@ -695,9 +695,9 @@ export interface ApplicationVersion {
   displayName?: string
   /** Free text. Default: none. */
   description?: string
-  /** When the application was created, in UTC. */
+  /** Time at which the application was created, in UTC. */
   createdDate: string
-  /** When the display name or description last changed, in UTC. */
+  /** Time of the last change of the display name or description, in UTC. */
   updatedDate: string
 }
 
@@ -709,15 +709,15 @@ export interface Asset {
   assetTypeId: string
   /** The definition: JSON as text. */
   definition: string
-  /** How a user interface shows this asset. */
+  /** Hints for user interfaces that show this asset. */
   uiJsonSchema?: string
   /** Id of the tenant to which the asset or asset type belongs. */
   tenantId: string
   /** Ids of pools, if there are any. */
   poolIds?: string[]
-  /** When the asset or asset type was created, in UTC. */
+  /** Time at which the asset or asset type was created, in UTC. */
   createdAt: string
-  /** When the asset or asset type was last changed, in UTC. */
+  /** Time of the last change of the asset or asset type, in UTC. */
   updatedAt: string
 }
 
@@ -725,7 +725,7 @@ export interface Asset {
 export interface AssetChange {
   /** JSON as text that conforms to the schema of the asset type. */
   definition: string
-  /** How a user interface shows this asset; kept and returned. */
+  /** Hints for user interfaces that show this asset. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
   /** Ids of pools; kept and returned. Default: none. */
   poolIds?: string[]
@@ -737,7 +737,7 @@ export interface AssetInput {
   assetTypeId: string
   /** JSON as text that conforms to the schema of the asset type. */
   definition: string
-  /** How a user interface shows this asset; kept and returned. */
+  /** Hints for user interfaces that show this asset. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
   /** Ids of pools; kept and returned. Default: none. */
   poolIds?: string[]
@@ -757,7 +757,7 @@ export interface AssetPatch {
   operations: unknown[]
 }
 
-/** Which assets to return. */
+/** Conditions for the assets to return. */
 export interface AssetSearch {
   /** Number of the page, counted from 0. Default: 0. */
   page?: number
@@ -787,15 +787,15 @@ export interface AssetType {
   description?: string
   /** The JSON schema of definitions, as text. */
   definitionJsonSchema: string
-  /** How a user interface shows assets of this type. */
+  /** Hints for user interfaces that show assets of this type. */
   uiJsonSchema?: string
   /** Id of the tenant to which the asset or asset type belongs. */
   tenantId: string
   /** Ids of pools, if there are any. */
   poolIds?: string[]
-  /** When the asset or asset type was created, in UTC. */
+  /** Time at which the asset or asset type was created, in UTC. */
   createdAt: string
-  /** When the asset or asset type was last changed, in UTC. */
+  /** Time of the last change of the asset or asset type, in UTC. */
   updatedAt: string
 }
 
@@ -809,7 +809,7 @@ export interface AssetTypeInput {
   description?: string
   /** JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` says so. */
   definitionJsonSchema: string
-  /** How a user interface shows assets of this type; kept and returned. */
+  /** Hints for user interfaces that show assets of this type. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
   /** Ids of pools; kept and returned. Default: none. */
   poolIds?: string[]
@@ -828,7 +828,7 @@ export type Attributes = unknown
 
 /** A change that somebody made, or a login. */
 export interface AuditRecord {
-  /** When the change was made, in UTC (ISO 8601). */
+  /** Time of the change, in UTC (ISO 8601). */
   at: string
   /** Id of the tenant that the record belongs to. */
   tenantId: string
@@ -868,11 +868,11 @@ export interface AuditRecordPage {
 
 /** A backup or restore that ran. */
 export interface BackupRun {
-  /** Which command ran. */
+  /** Command that ran. */
   kind: 'backup' | 'restore'
-  /** When the command started. */
+  /** Time at which the command started, in UTC. */
   startedAt: string
-  /** When the command ended. */
+  /** Time at which the command ended, in UTC. */
   finishedAt: string
   /** Machine on which the command ran. */
   host: string
@@ -880,9 +880,9 @@ export interface BackupRun {
   file: string
   /** Version of the program. */
   program: string
-  /** true: the file is encrypted with a passphrase. */
+  /** True when the file is encrypted with a passphrase. */
   encrypted: boolean
-  /** true: contents of files and blobs were included. */
+  /** True when contents of files and blobs were included. */
   withContents: boolean
   /** Number of tables. */
   tables?: number
@@ -892,7 +892,7 @@ export interface BackupRun {
   bytes?: number
   /** SHA-256 of the backup. */
   sha256?: string
-  /** Why the command failed. Omitted if the command succeeded. */
+  /** Reason why the command failed. Omitted if the command succeeded. */
   problem?: string
 }
 
@@ -910,9 +910,9 @@ export interface BasicCredential {
   username: string
   /** Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. Suspended: rejected until it is Active again. Revoked: rejected for ever. */
   state: 'Active' | 'Inactive' | 'Suspended' | 'Revoked'
-  /** When the credentials were created, in UTC. */
+  /** Time at which the credentials were created, in UTC. */
   createdDate: string
-  /** When the state or the password last changed, in UTC. */
+  /** Time of the last change of the state or the password, in UTC. */
   updatedDate: string
   /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
@@ -938,9 +938,9 @@ export interface BatchConfiguration {
   name: string
   /** The configuration: JSON as text. */
   config: string
-  /** When the first configuration with this name was written, in UTC. */
+  /** Time at which the first configuration with this name was written, in UTC. */
   createdDate: string
-  /** When this configuration was written, in UTC. */
+  /** Time at which this configuration was written, in UTC. */
   updatedDate: string
   /** Number of endpoints that have the configuration now. */
   endpointsCount: number
@@ -966,7 +966,7 @@ export interface BatchFailed {
   metadata?: Metadata
   /** Always FAILED. */
   status: 'FAILED'
-  /** Why the endpoint was not registered. */
+  /** Reason why the endpoint was not registered. */
   statusReason: string
 }
 
@@ -1008,7 +1008,7 @@ export interface Blob {
   url: string
   /** Size of the content in bytes. */
   size: number
-  /** When the upload was complete, in UTC. */
+  /** Time at which the upload was complete, in UTC. */
   createdDate: string
 }
 
@@ -1023,7 +1023,7 @@ export interface BulkQueue {
   state: string
   /** Number of tasks. */
   tasks: number
-  /** When the oldest task was created. */
+  /** Time at which the oldest task was created, in UTC. */
   oldestAt: string
 }
 
@@ -1045,7 +1045,7 @@ export interface ChartWidget {
   height: number
   /** Series to draw. */
   series: DashboardSeries[]
-  /** How the values are drawn. Default: line. */
+  /** Style of the chart. Default: line. */
   style?: 'line' | 'area' | 'bars' | 'steps' | 'points'
   /** Function over intervals, or for one value over the whole time. Default: chosen by the widget. */
   aggregate?: 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
@@ -1063,13 +1063,13 @@ export interface Client {
   id: string
   /** frontend: for logins of users. backend: for service accounts, and for logins in web applications that keep a secret. */
   kind: 'frontend' | 'backend'
-  /** true: the client has no secret. */
+  /** True when the client has no secret. */
   public: boolean
   /** Addresses that a login may return to. A frontend client may also return to the base URL and to loopback addresses. */
   redirectUris: string[]
   /** Origins of web pages that may call the platform (CORS). */
   webOrigins: string[]
-  /** true: logins of this client need PKCE with S256. */
+  /** True when logins of this client need PKCE with S256. */
   pkceRequired: boolean
   /** Roles of the service account of the client. */
   roles: string[]
@@ -1117,9 +1117,9 @@ export interface Command {
   requestPayload?: unknown
   /** Payload of the result. Omitted without a payload. */
   responsePayload?: unknown
-  /** When the command was invoked, in UTC. */
+  /** Time at which the command was invoked, in UTC. */
   createdAt: string
-  /** When the command got its present status, in UTC. */
+  /** Time of the last change of `status`, in UTC. */
   updatedAt: string
 }
 
@@ -1159,16 +1159,16 @@ export interface CommandInvocationAction {
   commandTtl?: number
   /** Seconds to wait for a result. The action then succeeds only with a 2xx result. Default: 0, which does not wait. */
   awaitTimeout?: number
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: CommandInvocationActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -1201,11 +1201,11 @@ export interface CommandInvocationActionPage {
   content: CommandInvocationAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface CommandInvocationActionValueTypes {
-  /** Whether `commandPayloadExpression` is a script or a constant. */
+  /** Kind of `commandPayloadExpression`: SCRIPT or LITERAL (a constant). */
   commandPayloadExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `endpointIdsExpression` is a script or a constant. */
+  /** Kind of `endpointIdsExpression`: SCRIPT or LITERAL (a constant). */
   endpointIdsExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -1223,11 +1223,11 @@ export interface CommandPage {
   size: number
   /** Number of commands on this page. */
   numberOfElements: number
-  /** Whether this is the first page. */
+  /** True when this is the first page. */
   first: boolean
-  /** Whether no further page follows. */
+  /** True when no further page follows. */
   last: boolean
-  /** Whether this page has no commands. */
+  /** True when this page has no commands. */
   empty: boolean
 }
 
@@ -1241,7 +1241,7 @@ export interface CommandTask {
   commandType: string
   /** Payload of the commands. Omitted without a payload. */
   requestPayload?: unknown
-  /** When the batch was accepted, in UTC. */
+  /** Time at which the batch was accepted, in UTC. */
   createdAt: string
   /** Number of endpoints of the application whose command is not made yet or has no result. */
   pendingCount: number
@@ -1327,7 +1327,7 @@ export interface ConfigurationBatch {
 export interface ConfigurationProblem {
   /** Path of the wrong part in the configuration. */
   place: string
-  /** Why this part of the configuration cannot be used. */
+  /** Reason why this part of the configuration cannot be used. */
   problem: string
 }
 
@@ -1348,9 +1348,9 @@ export interface ConfigurationStatus {
   status: 'PENDING' | 'DISPATCHED' | 'APPLIED' | 'FAILED'
   /** The configuration: JSON as text. */
   config?: string
-  /** When the configuration was last sent to the device, in UTC. */
+  /** Time at which the configuration was last sent to the device, in UTC. */
   lastDispatchedDate?: string
-  /** When the device last reported on the configuration, in UTC. */
+  /** Time at which the device last reported on the configuration, in UTC. */
   lastConfirmedDate?: string
   /** Status code of the last report. */
   confirmationStatusCode?: number
@@ -1367,9 +1367,9 @@ export interface ConfigurationStatusPage {
   totalElements: number
   /** Number of pages. */
   totalPages: number
-  /** Whether this is the last page. */
+  /** True when this is the last page. */
   last: boolean
-  /** Whether this is the first page. */
+  /** True when this is the first page. */
   first: boolean
   sort: StatusSort
   /** Number of records on this page. */
@@ -1378,7 +1378,7 @@ export interface ConfigurationStatusPage {
   size: number
   /** Number of the page, from 0. */
   number: number
-  /** Whether this page has no records. */
+  /** True when this page has no records. */
   empty: boolean
 }
 
@@ -1387,11 +1387,11 @@ export type Configurations = Record<string, unknown>
 
 /** A connect or a disconnect. */
 export interface ConnectionEvent {
-  /** When the endpoint connected or disconnected, in UTC. */
+  /** Time at which the endpoint connected or disconnected, in UTC. */
   at: string
-  /** true: the endpoint connected. false: the endpoint disconnected. */
+  /** True when the endpoint connected, false when it disconnected. */
   connected: boolean
-  /** Why the endpoint disconnected, in words. Absent for a connect, or if the reason is not known. */
+  /** Reason why the endpoint disconnected, as a text for people. Absent for a connect, or if the reason is not known. */
   reason?: string
 }
 
@@ -1411,11 +1411,11 @@ export interface CreatedApiKey {
   owner: Subject
   /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
-  /** When the key expires, in UTC. Omitted if it never expires. */
+  /** Time at which the key expires, in UTC. Omitted if it never expires. */
   expiresAt?: string
-  /** When the key was last used, in UTC, exact to the minute. Omitted if it was never used. */
+  /** Time of the last use of the key, in UTC, exact to the minute. Omitted if it was never used. */
   lastUsedAt?: string
-  /** When the key was created, in UTC. */
+  /** Time at which the key was created, in UTC. */
   createdAt: string
   /** The key, for the header `X-Identity-API-Key`. Only this response shows it. */
   key: string
@@ -1429,9 +1429,9 @@ export interface CreatedBasicCredential {
   username: string
   /** Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. Suspended: rejected until it is Active again. Revoked: rejected for ever. */
   state: 'Active' | 'Inactive' | 'Suspended' | 'Revoked'
-  /** When the credentials were created, in UTC. */
+  /** Time at which the credentials were created, in UTC. */
   createdDate: string
-  /** When the state or the password last changed, in UTC. */
+  /** Time of the last change of the state or the password, in UTC. */
   updatedDate: string
   /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
@@ -1477,15 +1477,15 @@ export interface CreatedJob {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
+  /** Reason why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
-  /** When the job was created, in UTC. */
+  /** Time at which the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Omitted if it has not ended. */
+  /** Time at which the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
-  /** True if the job can be canceled now. */
+  /** True when the job can be canceled now. */
   cancelable: boolean
-  /** True if the job has a list of items with results. */
+  /** True when the job has a list of items with results. */
   hasItems: boolean
   /** Input of the job, which depends on its kind: for example the patch, or the name of the new version. */
   parameters: Record<string, unknown>
@@ -1506,23 +1506,23 @@ export interface CreatedTenant {
   name: string
   /** Id of the tenant, which is the name of its realm. */
   tenant_id: string
-  /** Theme of the login page. The platform records it only. */
+  /** Theme of the login page. The platform only stores it. */
   login_theme?: string
   /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
-  /** Why the tenant is FAILED. Absent with any other status. */
+  /** Reason why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
-  /** true: analytics are on for the tenant. The platform records it only. */
+  /** True when analytics are on for the tenant. The platform only stores it. */
   analytics_enabled: boolean
-  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only. */
+  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform only stores it. */
   subscription_type: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
   /** Name of the package type, which limits the storage of the tenant. */
   package_type?: string
   objectstore: TenantObjectStore
   analytics: TenantAnalytics
-  /** When the tenant was created, in UTC. */
+  /** Time at which the tenant was created, in UTC. */
   created: string
-  /** When the tenant last changed, in UTC. */
+  /** Time of the last change of the tenant, in UTC. */
   modified: string
   admin: CreatedTenantAdministrator
 }
@@ -1559,7 +1559,7 @@ export interface CreatedTenantUser {
   first_name: string
   /** Last name; empty if it is not known. */
   last_name: string
-  /** true: the user can log in. */
+  /** True when the user can log in. */
   enabled: boolean
   /** Generated password, if the request had none. Only this response shows it. */
   password?: string
@@ -1593,9 +1593,9 @@ export interface CronTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -1639,9 +1639,9 @@ export interface CurrentSystemConfiguration {
   displayName?: string
   /** The value: JSON as text. */
   config: string
-  /** When the system configuration was created, in UTC. */
+  /** Time at which the system configuration was created, in UTC. */
   createdAt: string
-  /** When the system configuration was last changed, in UTC. */
+  /** Time of the last change of the system configuration, in UTC. */
   updatedAt: string
   /** The level at which the value was found. */
   level: 'TENANT' | 'APPLICATION' | 'APP_VERSION' | 'ENDPOINT'
@@ -1682,9 +1682,9 @@ export interface Dashboard {
   owner: DashboardOwner
   /** Number of the version, from 1; every change adds 1. */
   version: number
-  /** When the dashboard was created. */
+  /** Time at which the dashboard was created, in UTC. */
   createdDate: string
-  /** When the dashboard was last changed. */
+  /** Time of the last change of the dashboard, in UTC. */
   updatedDate: string
   definition: DashboardDefinition
 }
@@ -1753,9 +1753,9 @@ export interface DashboardSummary {
   owner: DashboardOwner
   /** Number of the version, from 1; every change adds 1. */
   version: number
-  /** When the dashboard was created. */
+  /** Time at which the dashboard was created, in UTC. */
   createdDate: string
-  /** When the dashboard was last changed. */
+  /** Time of the last change of the dashboard, in UTC. */
   updatedDate: string
 }
 
@@ -1778,7 +1778,7 @@ export interface DashboardTemplate {
   /** Free text. */
   description?: string
   definition: DashboardDefinition
-  /** When the template was last changed. */
+  /** Time of the last change of the template, in UTC. */
   updatedDate: string
 }
 
@@ -1811,7 +1811,7 @@ export interface DashboardVersion {
   /** Free text. */
   description?: string
   author: DashboardAuthor
-  /** When this version was made. */
+  /** Time at which this version was created, in UTC. */
   createdDate: string
   definition: DashboardDefinition
 }
@@ -1825,7 +1825,7 @@ export interface DashboardVersionSummary {
   /** Free text. */
   description?: string
   author: DashboardAuthor
-  /** When this version was made. */
+  /** Time at which this version was created, in UTC. */
   createdDate: string
 }
 
@@ -1845,16 +1845,16 @@ export interface DataSampleAction {
   dataSampleExpression: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: DataSampleActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -1881,15 +1881,15 @@ export interface DataSampleActionPage {
   content: DataSampleAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface DataSampleActionValueTypes {
-  /** Whether `dataSampleExpression` is a script or a constant. */
+  /** Kind of `dataSampleExpression`: SCRIPT or LITERAL (a constant). */
   dataSampleExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `endpointIdsExpression` is a script or a constant. */
+  /** Kind of `endpointIdsExpression`: SCRIPT or LITERAL (a constant). */
   endpointIdsExpression?: 'SCRIPT' | 'LITERAL'
 }
 
-/** Which historical points to return. */
+/** Conditions for the historical points to return. */
 export interface DataSearch {
   /** Names of the series to return, such as `auto~temperature`. */
   timeSeriesNames: string[]
@@ -1899,7 +1899,7 @@ export interface DataSearch {
   fromDate: string | number
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   toDate: string | number
-  /** Which bounds are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none. */
+  /** Bounds that are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none. */
   includeTime?: 'from' | 'to' | 'both' | 'none'
   /** Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC. */
   sort?: 'ASC' | 'DESC'
@@ -1931,7 +1931,7 @@ export interface DatabaseConnections {
 export interface DatabaseStatus {
   /** Version of PostgreSQL. */
   version: string
-  /** When the server started. */
+  /** Time at which the server started, in UTC. */
   startedAt: string
   /** Size of the database. */
   bytes: number
@@ -1966,9 +1966,9 @@ export interface DeadLetter {
   endpointId?: string
   /** Id of the event. */
   eventId: string
-  /** Why the platform could not run the rule. */
+  /** Reason why the platform could not run the rule. */
   reason: string
-  /** When the last attempt ended, in UTC. */
+  /** Time at which the last attempt ended, in UTC. */
   createdAt: string
 }
 
@@ -2142,15 +2142,15 @@ export interface DeviceIntegration {
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort: number
-  /** Whether the device must confirm downlinks. Default: false. */
+  /** True when the device must confirm downlinks. Default: false. */
   downlinkConfirmed: boolean
   /** SUSPENDED: its uplinks are dropped, commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
-  /** When the network received the last uplink of the device. */
+  /** Time at which the network received the last uplink of the device, in UTC. */
   lastUplinkAt?: string
-  /** Why the last uplink was dropped or the last downlink failed. */
+  /** Reason why the last uplink was dropped or the last downlink failed. */
   lastError?: string
-  /** When the error of `lastError` happened. */
+  /** Time of the error in `lastError`, in UTC. */
   lastErrorAt?: string
   statistics: UplinkStatistics
 }
@@ -2173,7 +2173,7 @@ export interface DeviceIntegrationPatch {
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort?: number
-  /** Whether the device must confirm downlinks. Default: false. */
+  /** True when the device must confirm downlinks. Default: false. */
   downlinkConfirmed?: boolean
 }
 
@@ -2211,7 +2211,7 @@ export interface DimensionCounts {
 export interface DirectoryEndpoint {
   /** Id of the endpoint, unique on the platform. */
   endpointId: string
-  /** When the endpoint was registered, in UTC. */
+  /** Time at which the endpoint was registered, in UTC. */
   createdDate: string
   /** Name of the application. */
   appName: string
@@ -2219,11 +2219,11 @@ export interface DirectoryEndpoint {
   appVersion: EndpointVersion
   /** `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. */
   connection: 'never' | 'disconnected' | 'connected'
-  /** When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Omitted if it never did. */
+  /** Time at which the endpoint last connected, disconnected or sent a message, in UTC. For messages it is exact to the minute. Omitted if the endpoint never did any of these. */
   lastActivity?: string
   /** Metadata by key. Present only if `include` asks for it. */
   metadata?: Record<string, unknown>
-  /** When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed. */
+  /** Time of the last change of the metadata, in UTC. Omitted without `metadata`, and if the metadata never changed. */
   metadataUpdatedDate?: string
 }
 
@@ -2268,7 +2268,7 @@ export interface Effect {
   actionId: string
   /** Type of the action, as in paths. */
   type: string
-  /** What the action would have done. */
+  /** Effect of the action, without the execution: for example the request of a webhook. */
   wouldDo: unknown
 }
 
@@ -2284,7 +2284,7 @@ export interface EffectiveScope {
 export interface Endpoint {
   /** Id of the endpoint, unique on the platform. */
   endpointId: string
-  /** When the endpoint was registered, in UTC. */
+  /** Time at which the endpoint was registered, in UTC. */
   createdDate: string
   /** Name of the application. */
   appName: string
@@ -2292,7 +2292,7 @@ export interface Endpoint {
   appVersion: EndpointVersion
   /** Metadata by key. Present only if `include` or `metadataKeys` asks for it. */
   metadata?: Record<string, unknown>
-  /** When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed. */
+  /** Time of the last change of the metadata, in UTC. Omitted without `metadata`, and if the metadata never changed. */
   metadataUpdatedDate?: string
   /** Ids of the active filters that the endpoint matches. Empty unless `include` requests these ids. */
   filters: string[]
@@ -2300,7 +2300,7 @@ export interface Endpoint {
   poolIds?: string[]
 }
 
-/** Fires once for each command of an endpoint, when the command is handed over to the device for the first time. */
+/** Fires once for each command of an endpoint, when the command is delivered to the device for the first time. */
 export interface EndpointCommandDispatchedTrigger {
   /** Id of the trigger. */
   id: string
@@ -2320,9 +2320,9 @@ export interface EndpointCommandDispatchedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -2374,9 +2374,9 @@ export interface EndpointCommandResultReceivedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -2416,9 +2416,9 @@ export interface EndpointConfiguration {
   name: string
   /** The configuration: JSON as text. */
   config: string
-  /** When the first configuration with this name was written, in UTC. */
+  /** Time at which the first configuration with this name was written, in UTC. */
   createdDate: string
-  /** When this configuration was written, in UTC. */
+  /** Time at which this configuration was written, in UTC. */
   updatedDate: string
 }
 
@@ -2426,7 +2426,7 @@ export interface EndpointConfiguration {
 export interface EndpointCounts {
   /** Number of endpoints that were counted. */
   total: number
-  /** True: all endpoints that meet the conditions were counted. False: counting took too long and was ended. */
+  /** True when all endpoints that meet the conditions were counted; false when the platform stopped counting because it took too long. */
   complete: boolean
   /** One element for each key of `by`, in the same order. */
   counts: DimensionCounts[]
@@ -2450,9 +2450,9 @@ export interface EndpointDataSamplesReceivedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -2492,9 +2492,9 @@ export interface EndpointFilter {
   description: string
   /** MongoDB find filter over `application_version` and `metadata` of an endpoint. */
   documentQuery: Record<string, unknown>
-  /** When the filter was created, in UTC. */
+  /** Time at which the filter was created, in UTC. */
   createdDate: string
-  /** When the filter was last changed, in UTC. */
+  /** Time of the last change of the filter, in UTC. */
   updatedDate: string
   /** Number of endpoints that match. While the status is pending: the number found so far. */
   matchedEndpointsCount: number
@@ -2550,9 +2550,9 @@ export interface EndpointMetadataUpdatedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -2684,9 +2684,9 @@ export interface EndpointTimeSeriesUpdatedTrigger {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -2722,11 +2722,11 @@ export interface EndpointTimeSeriesUpdatedTriggerPage {
 export interface EndpointToken {
   /** Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. Suspended: rejected until it is Active again. Revoked: rejected for ever. */
   status: 'Active' | 'Inactive' | 'Suspended' | 'Revoked'
-  /** When the token was created, in UTC. */
+  /** Time at which the token was created, in UTC. */
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Omitted if the status never changed. */
+  /** Time of the last change of the status, in UTC. Omitted if the status never changed. */
   updatedDate?: string
 }
 
@@ -2746,7 +2746,7 @@ export interface EndpointTokenStatusChange {
 export interface EndpointVersion {
   /** Name of the application version. */
   name: string
-  /** When the endpoint was registered in this version, in UTC. */
+  /** Time at which the endpoint was registered in this version, in UTC. */
   registeredDate: string
 }
 
@@ -2782,14 +2782,14 @@ export interface EntityRelationInput {
 
 /** An error. Some operations add fields, which their description names. */
 export interface Error {
-  /** What is wrong, and with which field or object. */
+  /** Description of the problem; it names the field or object that is wrong. */
   message: string
   [key: string]: unknown
 }
 
 /** An error of the ingest facade. */
 export interface ErrorOfIngest {
-  /** What is wrong, and with which field or object. */
+  /** Description of the problem; it names the field or object that is wrong. */
   message: string
   /** The same error for clients of the search engine. */
   error: {
@@ -2797,13 +2797,13 @@ export interface ErrorOfIngest {
     root_cause: {
       /** Kind of the error, in the words of the search engine. */
       type: string
-      /** What is wrong, and with which field or object. */
+      /** Description of the problem; it names the field or object that is wrong. */
       reason: string
       [key: string]: unknown
     }[]
     /** Kind of the error, in the words of the search engine. */
     type: string
-    /** What is wrong, and with which field or object. */
+    /** Description of the problem; it names the field or object that is wrong. */
     reason: string
     [key: string]: unknown
   }
@@ -2813,7 +2813,7 @@ export interface ErrorOfIngest {
 
 /** An error of tenant manager v2. */
 export interface ErrorWithDetails {
-  /** What is wrong, and with which field or object. */
+  /** Description of the problem; it names the field or object that is wrong. */
   error: string
   /** Problems by field, each an array of texts. */
   details?: Record<string, unknown>
@@ -2821,14 +2821,14 @@ export interface ErrorWithDetails {
 
 /** An error of tenant manager v1. With status 400, every wrong field is a key with an array of texts. */
 export interface ErrorWithFields {
-  /** What is wrong, and with which field or object. */
+  /** Description of the problem; it names the field or object that is wrong. */
   detail: string
   /** The same text as `detail`. */
   message: string
   [key: string]: unknown
 }
 
-/** An expression, and the data that it gets. */
+/** An expression, and the data that it can read. */
 export interface Evaluation {
   /** Body of a JavaScript function. */
   expression: string
@@ -2846,11 +2846,11 @@ export interface EventQueue {
   waiting: number
   /** Sequences of events whose oldest event has failed and is tried again. */
   failing: number
-  /** When the oldest event was published. */
+  /** Time at which the oldest event was published, in UTC. */
   oldestAt: string
 }
 
-/** Everything that the application manager knows. */
+/** All service instances, applications and configurations. */
 export interface Everything {
   /** The service instances. */
   serviceInstances: ServiceInstance[]
@@ -2874,7 +2874,7 @@ export interface ExportFile {
   name: string
   /** Size of the file in bytes. */
   size: number
-  /** When the file is deleted, in UTC. */
+  /** Time at which the platform deletes the file, in UTC. */
   expiresDate: string
 }
 
@@ -2882,7 +2882,7 @@ export interface ExportFile {
 export interface FailedDeletion {
   /** Id of the endpoint. */
   endpointId: string
-  /** Why the endpoint was not unregistered. */
+  /** Reason why the endpoint was not unregistered. */
   reason: string
 }
 
@@ -2890,7 +2890,7 @@ export interface FailedDeletion {
 export interface FailedDevice {
   /** Id of the device in the network. */
   netDeviceId: string
-  /** Why the registration of the device failed. */
+  /** Reason why the registration of the device failed. */
   reason?: string
 }
 
@@ -2898,7 +2898,7 @@ export interface FailedDevice {
 export interface FailedGateway {
   /** Id of the gateway in the network. */
   netGatewayId: string
-  /** Why the registration of the gateway failed. */
+  /** Reason why the registration of the gateway failed. */
   reason?: string
 }
 
@@ -2910,7 +2910,7 @@ export interface FailedRelation {
   from: string
   /** Id of the endpoint that is contained. */
   to: string
-  /** Why the relation was not made. */
+  /** Reason why the relation was not made. */
   reason: string
 }
 
@@ -2924,9 +2924,9 @@ export interface File {
   url?: string
   /** Size of the content in bytes. */
   size?: number
-  /** When the file was first uploaded, in UTC. */
+  /** Time at which the file was first uploaded, in UTC. */
   createdDate: string
-  /** When the file was last uploaded, in UTC. */
+  /** Time at which the file was last uploaded, in UTC. */
   updatedDate: string
 }
 
@@ -2989,7 +2989,7 @@ export interface Grant {
   resource: string
   /** Scopes that the subject holds on the resource and everything below it. */
   scopes: string[]
-  /** When the grant was made, in UTC. */
+  /** Time at which the grant was created, in UTC. */
   createdAt: string
 }
 
@@ -3150,11 +3150,11 @@ export interface IssuedX509Credential {
   serialNumber: string
   /** Common name in the subject of the certificate. */
   commonName: string
-  /** When the certificate expires, in UTC. */
+  /** Time at which the certificate expires, in UTC. */
   invalidAfter: string
-  /** When the credentials were created, in UTC. */
+  /** Time at which the credentials were created, in UTC. */
   createdDate: string
-  /** When the state or the password last changed, in UTC. */
+  /** Time of the last change of the state or the password, in UTC. */
   updatedDate: string
   /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
@@ -3180,7 +3180,7 @@ export interface Issuer {
   audience?: string
   /** Path with dots to the claim with the names of roles. If it is omitted, the default applies. */
   rolesClaim?: string
-  /** When the issuer was registered, in UTC. */
+  /** Time at which the issuer was registered, in UTC. */
   createdAt: string
 }
 
@@ -3206,15 +3206,15 @@ export interface Job {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
+  /** Reason why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
-  /** When the job was created, in UTC. */
+  /** Time at which the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Omitted if it has not ended. */
+  /** Time at which the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
-  /** True if the job can be canceled now. */
+  /** True when the job can be canceled now. */
   cancelable: boolean
-  /** True if the job has a list of items with results. */
+  /** True when the job has a list of items with results. */
   hasItems: boolean
 }
 
@@ -3244,15 +3244,15 @@ export interface JobDetails {
   /** Application of all items. Omitted if the items belong to several applications, or to no application. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
+  /** Reason why the last attempt failed; the attempt is repeated. Omitted if no attempt failed. */
   problem?: string
-  /** When the job was created, in UTC. */
+  /** Time at which the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Omitted if it has not ended. */
+  /** Time at which the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
-  /** True if the job can be canceled now. */
+  /** True when the job can be canceled now. */
   cancelable: boolean
-  /** True if the job has a list of items with results. */
+  /** True when the job has a list of items with results. */
   hasItems: boolean
   /** Input of the job, which depends on its kind: for example the patch, or the name of the new version. */
   parameters: Record<string, unknown>
@@ -3267,7 +3267,7 @@ export interface JobItem {
   state: 'succeeded' | 'failed' | 'pending'
   /** Id of the endpoint. Omitted if the endpoint does not exist yet. */
   endpointId?: string
-  /** Why the item failed. Omitted if it has not failed. */
+  /** Reason why the item failed. Omitted if it has not failed. */
   reason?: string
   /** Id of the command for the endpoint. Omitted if no command was created. */
   commandId?: number
@@ -3311,7 +3311,7 @@ export interface JobQueue {
   active: number
   /** Jobs that failed after all retries, within the last week. */
   failed: number
-  /** When the jobs were counted. Omitted if the jobs have not been counted yet. */
+  /** Time at which the jobs were counted, in UTC. Omitted if the jobs have not been counted yet. */
   countedAt?: string
 }
 
@@ -3326,7 +3326,7 @@ export interface LastCommandsQuery {
   commandTypes: string[]
 }
 
-/** Which of the last points to return. */
+/** Conditions for the last points to return. */
 export interface LastSearch {
   /** Only these series (names). Default: all. */
   timeSeriesNames?: string[]
@@ -3344,13 +3344,13 @@ export interface LastSearch {
 export interface Link {
   /** Address of the download. Treat it as a secret: it needs no token. */
   url: string
-  /** When the link expires, in UTC. */
+  /** Time at which the link expires, in UTC. */
   expiresDate: string
 }
 
 /** The body is malformed (`message`), or some relations could not be created (`failed`). `successful` lists the relations that were created. */
 export interface LinkFailure {
-  /** What is wrong with the request as a whole. */
+  /** Description of a problem that concerns the whole request. */
   message?: string
   /** Relations that were made. */
   successful?: Relation[]
@@ -3376,7 +3376,7 @@ export interface ListedBlob {
   url: string
   /** Size of the content in bytes. */
   size: number
-  /** When the upload was complete, in UTC. */
+  /** Time at which the upload was complete, in UTC. */
   createdDate: string
   /** Id of the endpoint that uploaded the blob. */
   endpointId: string
@@ -3396,11 +3396,11 @@ export interface ListedEndpointToken {
   endpointTokenId: string
   /** Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. Suspended: rejected until it is Active again. Revoked: rejected for ever. */
   status: 'Active' | 'Inactive' | 'Suspended' | 'Revoked'
-  /** When the token was created, in UTC. */
+  /** Time at which the token was created, in UTC. */
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Omitted if the status never changed. */
+  /** Time of the last change of the status, in UTC. Omitted if the status never changed. */
   updatedDate?: string
 }
 
@@ -3420,11 +3420,11 @@ export interface ListedReplay {
   from: string
   /** End of the period, in UTC. */
   to: string
-  /** When the replay was started, in UTC. */
+  /** Time at which the replay was started, in UTC. */
   createdAt: string
   /** RUNNING, COMPLETED, FAILED or CANCELED. */
   status: string
-  /** Why the replay failed. */
+  /** Reason why the replay failed. */
   reason?: string
   /** Part of the period that is done, from 0 to 1. */
   progress: number
@@ -3500,16 +3500,16 @@ export interface MetadataUpdateAction {
   metadataExpression: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: MetadataUpdateActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -3536,11 +3536,11 @@ export interface MetadataUpdateActionPage {
   content: MetadataUpdateAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface MetadataUpdateActionValueTypes {
-  /** Whether `metadataExpression` is a script or a constant. */
+  /** Kind of `metadataExpression`: SCRIPT or LITERAL (a constant). */
   metadataExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `endpointIdsExpression` is a script or a constant. */
+  /** Kind of `endpointIdsExpression`: SCRIPT or LITERAL (a constant). */
   endpointIdsExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -3580,11 +3580,11 @@ export interface NetGatewayInfo {
   frequencyPlanId: string
   /** Address of the gateway server of the network. */
   gatewayServerAddress: string
-  /** Whether the network shows the status to everybody. Default: false. */
+  /** True when the network shows the status to everybody. Default: false. */
   statusPublic: boolean
-  /** Whether the network shows the location to everybody. Default: false. */
+  /** True when the network shows the location to everybody. Default: false. */
   locationPublic: boolean
-  /** Whether the network keeps to the duty cycle. Default: true. */
+  /** True when the network does not exceed the permitted duty cycle. Default: true. */
   enforceDutyCycle: boolean
   /** Seconds between two class C downlinks. Default: 0.53. */
   scheduleAnytimeDelay: number
@@ -3622,7 +3622,7 @@ export interface NewApiKey {
   name: string
   /** Scopes that the key is limited to. Default: all scopes that the caller holds. */
   scopes?: string[]
-  /** When the key expires: ISO 8601, in the future. Default: never. */
+  /** Time at which the key expires, in ISO 8601 and in the future. Default: the key does not expire. */
   expiresAt?: string
 }
 
@@ -3704,7 +3704,7 @@ export interface NewCommandBatch {
 export interface NewCommandJob {
   /** The endpoints that the job changes. */
   select: EndpointSelection
-  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  /** True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false. */
   preview?: boolean
   /** Type of the command: letters, digits, `_` and `-`. The device decides what it means. */
   commandType: string
@@ -3718,7 +3718,7 @@ export interface NewCommandJob {
 export interface NewConfigurationJob {
   /** The endpoints that the job changes. */
   select: EndpointSelection
-  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  /** True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false. */
   preview?: boolean
   /** Name of the configuration: letters, digits, `_` and `-`. Default: default. */
   name?: string
@@ -3764,7 +3764,7 @@ export interface NewDefaultResourceVersionMapping {
 export interface NewDeletionJob {
   /** The endpoints that the job changes. */
   select: EndpointSelection
-  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  /** True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false. */
   preview?: boolean
 }
 
@@ -3784,7 +3784,7 @@ export interface NewDeviceIntegration {
   formatter?: string
   /** Port of downlinks, if the encoder gives none. Default: 1. */
   downlinkFPort?: number
-  /** Whether the device must confirm downlinks. Default: false. */
+  /** True when the device must confirm downlinks. Default: false. */
   downlinkConfirmed?: boolean
 }
 
@@ -3822,7 +3822,7 @@ export interface NewEndpointExport {
   metadataKeys?: string[]
   /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
   format: 'csv' | 'ndjson'
-  /** True: the file is compressed with gzip. Default: false. */
+  /** True when the file is compressed with gzip. Default: false. */
   gzip?: boolean
 }
 
@@ -3921,7 +3921,7 @@ export interface NewLink {
 export interface NewMetadataJob {
   /** The endpoints that the job changes. */
   select: EndpointSelection
-  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  /** True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false. */
   preview?: boolean
   /** JSON Patch (RFC 6902). Exactly one of `operations` and `merge`. */
   operations?: unknown[]
@@ -3939,11 +3939,11 @@ export interface NewNetGatewayInfo {
   frequencyPlanId: string
   /** Address of the gateway server of the network. */
   gatewayServerAddress: string
-  /** Whether the network shows the status to everybody. Default: false. */
+  /** True when the network shows the status to everybody. Default: false. */
   statusPublic?: boolean
-  /** Whether the network shows the location to everybody. Default: false. */
+  /** True when the network shows the location to everybody. Default: false. */
   locationPublic?: boolean
-  /** Whether the network keeps to the duty cycle. Default: true. */
+  /** True when the network does not exceed the permitted duty cycle. Default: true. */
   enforceDutyCycle?: boolean
   /** Seconds between two class C downlinks. Default: 0.53. */
   scheduleAnytimeDelay?: number
@@ -3953,9 +3953,9 @@ export interface NewNetGatewayInfo {
 export interface NewPackageType {
   /** Name of the package type, unique. */
   name: string
-  /** Number of devices. The platform records it only. Default: 0. */
+  /** Number of devices. The platform only stores it. Default: 0. */
   devices?: number
-  /** Number of applications. The platform records it only. Default: 0. */
+  /** Number of applications. The platform only stores it. Default: 0. */
   applications?: number
   /** Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0. */
   disk_size?: number
@@ -4104,7 +4104,7 @@ export interface NewSeriesExport {
   fromDate: string
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   toDate: string
-  /** Which bounds are inclusive. Default: none. */
+  /** Bounds that are inclusive. Default: none. */
   includeTime?: 'from' | 'to' | 'both' | 'none'
   /** One point for each `interval`, as in queries of points. Default: none, all points are exported. */
   aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last'
@@ -4114,7 +4114,7 @@ export interface NewSeriesExport {
   timeZone?: string
   /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
   format: 'csv' | 'ndjson'
-  /** True: the file is compressed with gzip. Default: false. */
+  /** True when the file is compressed with gzip. Default: false. */
   gzip?: boolean
 }
 
@@ -4130,15 +4130,15 @@ export interface NewSoftware {
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
   /** Filters for the strategy `targeted`. An endpoint must match one whose date has passed. Default: empty. */
   filters?: SoftwareRolloutFilter[]
-  /** True: the version is offered only once its file is uploaded. Default: false. */
+  /** True when the version is offered only once its file is uploaded. Default: false. */
   skipDispatchingToEndpoint?: boolean
-  /** When the rollout halts by itself. Default: never. */
+  /** Condition under which the platform halts the rollout. Default: the platform never halts it. */
   failureThreshold?: NewSoftwareFailureThreshold
   /** Name of the software file. If it is set, only a file with this name can be uploaded. */
   filename?: string
 }
 
-/** When the rollout of a version halts by itself. */
+/** Condition under which the platform halts the rollout of a version. */
 export interface NewSoftwareFailureThreshold {
   /** The rollout halts if this share of the reports are failures, in percent. */
   percent: number
@@ -4152,17 +4152,17 @@ export interface NewTenant {
   name: string
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit; unique on the platform. Default: made from the name. */
   tenant_id?: string
-  /** Theme of the login page. The platform records it only. */
+  /** Theme of the login page. The platform only stores it. */
   login_theme?: string
   /** Name of the package type, which limits the storage of the tenant. Default: the first package type. */
   package_type?: string
-  /** Subscription of the tenant; the platform records it only. Default: TRIAL. */
+  /** Subscription of the tenant; the platform only stores it. Default: TRIAL. */
   subscription_type?: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
-  /** true: analytics are on for the tenant. The platform records it only. Default: false. */
+  /** True when analytics are on for the tenant. The platform only stores it. Default: false. */
   analytics_enabled?: boolean
   /** The same as `analytics_enabled`, for existing clients. */
   opendistro_enabled?: boolean
-  /** Id of the identity provider server; the platform records it only. Default: 1. */
+  /** Id of the identity provider server; the platform only stores it. Default: 1. */
   idp_server?: number
   /** The same as `idp_server`, for existing clients. */
   keycloak_server?: number
@@ -4182,11 +4182,11 @@ export interface NewTenantPolicyMapping {
 export interface NewTenantSubscription {
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
-  /** Kind of the subscription; the platform records it only. */
+  /** Kind of the subscription; the platform only stores it. */
   subscription_type: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
-  /** When the subscription begins (ISO 8601). Default: none. */
+  /** Start of the subscription, in ISO 8601. Default: none. */
   starts_at?: string
-  /** When the subscription ends (ISO 8601). Default: none. */
+  /** End of the subscription, in ISO 8601. Default: none. */
   ends_at?: string
 }
 
@@ -4230,11 +4230,11 @@ export type NewTenantV1 = {
   idp_version?: boolean | number
   /** Id of the user template to make the first administrator from; null or absent: no administrator. */
   user?: number | null
-  /** Id of the identity provider server. The platform records it only. */
+  /** Id of the identity provider server. The platform only stores it. */
   idp_server?: number
   /** The same as `idp_server`, for existing clients. */
   keycloak_server?: number
-  /** true: analytics are on for the tenant. The platform records it only. Default: false. */
+  /** True when analytics are on for the tenant. The platform only stores it. Default: false. */
   analytics_enabled?: boolean
   /** The same as `analytics_enabled`, for existing clients. */
   opendistro_enabled?: boolean
@@ -4258,7 +4258,7 @@ export interface NewTrafficExport {
   toCreatedAt?: string
   /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
   format: 'csv' | 'ndjson'
-  /** True: the file is compressed with gzip. Default: false. */
+  /** True when the file is compressed with gzip. Default: false. */
   gzip?: boolean
 }
 
@@ -4274,7 +4274,7 @@ export interface NewUser {
   lastName?: string
   /** Password: 8 to 256 characters. Default: none; the user cannot log in until a password is set. */
   password?: string
-  /** true: the user can log in. Default: true. */
+  /** True when the user can log in. Default: true. */
   enabled?: boolean
   /** Names of the roles of the user. Default: none. */
   roles?: string[]
@@ -4296,7 +4296,7 @@ export interface NewUserTemplate {
 export interface NewVersionJob {
   /** The endpoints that the job changes. */
   select: EndpointSelection
-  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  /** True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false. */
   preview?: boolean
   /** Name of the application version to move the endpoints to. */
   versionName: string
@@ -4336,9 +4336,9 @@ export interface Node {
   version: string
   /** gone: the node stopped or has sent no heartbeat for five seconds. */
   state: 'alive' | 'gone'
-  /** true: this node answers the request. */
+  /** True when this node answers the request. */
   current: boolean
-  /** When the node started. */
+  /** Time at which the node started, in UTC. */
   startedAt: string
   /** Seconds since the last heartbeat of the node. */
   secondsSinceHeartbeat: number
@@ -4361,13 +4361,13 @@ export interface NodeConnections {
 
 /** The disk of a directory. */
 export interface NodeDisk {
-  /** Which directory: data, blobs or database. */
+  /** Directory: data, blobs or database. */
   name: string
   /** Free space. */
   freeBytes: number
   /** Size of the disk. */
   totalBytes: number
-  /** true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`). */
+  /** True when the disk has less free space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`). */
   low: boolean
 }
 
@@ -4442,9 +4442,9 @@ export interface OwnSecondFactor {
   kind: 'totp' | 'webauthn'
   /** Name that the user sees. */
   name: string
-  /** When the user added the second factor. */
+  /** Time at which the user added the second factor, in UTC. */
   createdAt: string
-  /** When the second factor was last used. Omitted if it was never used. */
+  /** Time of the last use of the second factor, in UTC. Omitted if it was never used. */
   lastUsedAt?: string
 }
 
@@ -4454,9 +4454,9 @@ export interface PackageType {
   id: number
   /** Name of the package type, unique. */
   name: string
-  /** Number of devices. The platform records it only. Default: 0. */
+  /** Number of devices. The platform only stores it. Default: 0. */
   devices?: number
-  /** Number of applications. The platform records it only. Default: 0. */
+  /** Number of applications. The platform only stores it. Default: 0. */
   applications?: number
   /** Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0. */
   disk_size?: number
@@ -4528,7 +4528,7 @@ export interface PlatformSummary {
   nodes: number
   /** Versions of all nodes; several during an upgrade. */
   versions: string[]
-  /** true: changes are refused, because a disk of the node that answers has too little space. */
+  /** True when changes are refused, because a disk of the node that answers has too little space. */
   diskLow: boolean
   /** End of the last successful backup. Omitted if no backup is known. */
   lastBackupAt?: string
@@ -4548,7 +4548,7 @@ export type PointsByEndpoint = Record<string, PointsBySeries>
 /** Points by name of the series. */
 export type PointsBySeries = Record<string, Point[]>
 
-/** A policy that can be mapped to tenants. The platform records it only. */
+/** A policy that can be mapped to tenants. The platform only stores it. */
 export interface Policy {
   /** Id of the entry. */
   id: number
@@ -4617,7 +4617,7 @@ export interface Profile {
 export interface ProvisionedEndpointToken {
   /** The token that the device sends. Only this response shows it. */
   token: string
-  /** When the token was created, in UTC. */
+  /** Time at which the token was created, in UTC. */
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
@@ -4731,13 +4731,13 @@ export interface Reason {
   resource: string
   /** The scope that the role or grant has; `*` is every scope. */
   scope: string
-  /** true: the subject has the grant because it created the resource. */
+  /** True when the subject has the grant because it created the resource. */
   byCreation?: boolean
 }
 
 /** Connections or messages of devices that the platform refused. */
 export interface Refusal {
-  /** When the first of these requests was refused, in UTC. */
+  /** Time at which the first of these requests was refused, in UTC. */
   createdAt: string
   /** Number of refusals with the same reason and origin within about one second. */
   count: number
@@ -4747,7 +4747,7 @@ export interface Refusal {
   reason: string
   /** More about the reason, in words. */
   detail?: string
-  /** How the client connected: `mqtt`, `mqtts`, `websocket` or `http`. */
+  /** Transport of the connection: `mqtt`, `mqtts`, `websocket` or `http`. */
   transport: string
   /** IP address of the client. */
   address?: string
@@ -4773,7 +4773,7 @@ export interface RefusalPage {
 export interface RefusedEndpoint {
   /** Id of the endpoint. */
   endpointId: string
-  /** Why the job does not change the endpoint. */
+  /** Reason why the job does not change the endpoint. */
   reason: string
 }
 
@@ -4825,15 +4825,15 @@ export interface RegisteredTenantV1 {
   internal_issuer?: string
   /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'AVAILABLE' | 'SUSPENDED' | 'CREATING' | 'FAILED' | 'UPDATING' | 'DISABLED' | 'DELETED'
-  /** Why the tenant is FAILED. Absent with any other status. */
+  /** Reason why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
-  /** When the tenant was registered, in UTC. */
+  /** Time at which the tenant was registered, in UTC. */
   created: string
-  /** Id of the identity provider server. The platform records it only. */
+  /** Id of the identity provider server. The platform only stores it. */
   idp_server: number
   /** Id of the package type, which limits the storage of the tenant. */
   package_type: number
-  /** true: analytics are on for the tenant. The platform records it only. */
+  /** True when analytics are on for the tenant. The platform only stores it. */
   analytics_enabled?: boolean
   /** Ids of the policies that are mapped to the tenant. */
   js_policies: number[]
@@ -4884,9 +4884,9 @@ export interface RelationSession {
   type: 'CONTAINS' | 'MANAGES'
   from: RelatedEntity
   to: RelatedEntity
-  /** When the relation was created, in UTC. */
+  /** Time at which the relation was created, in UTC. */
   startedAt: string
-  /** When the relation ended, in UTC. Absent while the relation exists. */
+  /** Time at which the relation ended, in UTC. Absent while the relation exists. */
   endedAt?: string
 }
 
@@ -4907,7 +4907,7 @@ export interface RelationTree {
   entityId: string
   /** Field `name` of the definition of an asset, or metadata key `name` of an endpoint, if it is a text. */
   name?: string
-  /** True if the tree has more nodes or levels than are shown. */
+  /** True when the tree has more nodes or levels than are shown. */
   truncated?: boolean
   /** Entities that the root contains or manages. */
   children: RelationTreeNode[]
@@ -4940,11 +4940,11 @@ export interface Replay {
   from: string
   /** End of the period, in UTC. */
   to: string
-  /** When the replay was started, in UTC. */
+  /** Time at which the replay was started, in UTC. */
   createdAt: string
   /** RUNNING, COMPLETED, FAILED or CANCELED. */
   status: string
-  /** Why the replay failed. */
+  /** Reason why the replay failed. */
   reason?: string
   /** Part of the period that is done, from 0 to 1. */
   progress: number
@@ -4962,7 +4962,7 @@ export interface ReplayDifference {
   eventId: string
   /** Endpoint that sent the message. */
   endpointId: string
-  /** When the message arrived, in UTC. */
+  /** Time at which the message arrived, in UTC. */
   at: string
   /** The value that the rule returned when the message arrived. Null if the rule did not run. */
   before: string | null
@@ -4988,7 +4988,7 @@ export interface ReplayStarted {
   replayId: string
 }
 
-/** How long points are kept. */
+/** Retention: the time for which points are kept. */
 export interface Retention {
   /** Days for which points of series that `series` does not name are kept. Default: for ever. */
   days?: number
@@ -4996,7 +4996,7 @@ export interface Retention {
   series?: Record<string, number>
 }
 
-/** What a retention would delete now. */
+/** Points that a retention would delete now. */
 export interface RetentionPreview {
   /** Number of points that would be deleted. */
   points: number
@@ -5016,9 +5016,9 @@ export interface Role {
   description?: string
   /** Scopes that the role holds on the whole tenant. */
   scopes: string[]
-  /** true: the role belongs to the platform and cannot be changed. */
+  /** True when the role belongs to the platform and cannot be changed. */
   builtIn: boolean
-  /** When it was created, in UTC. */
+  /** Time at which the role was created, in UTC. */
   createdAt: string
 }
 
@@ -5132,7 +5132,7 @@ export interface Rule {
   name: string
   /** The script. */
   expression: string
-  /** Whether triggers start the rule. */
+  /** State of the rule: triggers start the rule only if it is ENABLED. */
   state: 'ENABLED' | 'DISABLED'
   statistics: RunStatistics
   /** Number of the version, from 1. Every change of a field creates a version with the next number. */
@@ -5145,9 +5145,9 @@ export interface Rule {
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -5159,16 +5159,16 @@ export interface RuleExecutionAction {
   name: string
   /** Id of the rule to run. A caller who creates or changes this action needs the scope rule:execute on that rule. */
   ruleId: string
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: RuleExecutionActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -5193,7 +5193,7 @@ export interface RuleExecutionActionPage {
   content: RuleExecutionAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface RuleExecutionActionValueTypes {
 }
 
@@ -5205,7 +5205,7 @@ export interface RuleFields {
   description?: string
   /** Body of a JavaScript function with the parameter `ctx`. The return value decides which actions run: `false` runs the negative actions, null and undefined run no action, and any other value runs the positive actions. */
   expression: string
-  /** Whether triggers start the rule. Default: ENABLED. */
+  /** State of the rule: triggers start the rule only if it is ENABLED. Default: ENABLED. */
   state?: 'ENABLED' | 'DISABLED'
   /** Text for a user interface; the platform does not read it. Default: none. */
   uiMetadata?: string
@@ -5229,13 +5229,13 @@ export interface RuleVersion {
   description?: string
   /** The script. */
   expression: string
-  /** Whether triggers start the rule. */
+  /** State of the rule: triggers start the rule only if it is ENABLED. */
   state: 'ENABLED' | 'DISABLED'
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the version was written, in UTC. */
+  /** Time at which the version was written, in UTC. */
   updatedAt: string
-  /** Who wrote it: a user name, or the id of a client or key. */
+  /** Author of the version: a username, or the id of a client or key. */
   updatedBy: string
 }
 
@@ -5277,7 +5277,7 @@ export interface Scope {
   scope: string
   /** A sentence that says what the scope permits. */
   sentence: string
-  /** Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant. */
+  /** Resource on which the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant. */
   level: 'platform' | 'tenant' | 'resource'
   /** Built-in roles that have the scope, besides platform-admin, which has all scopes. */
   builtInRoles: string[]
@@ -5369,15 +5369,15 @@ export interface SecondFactor {
   kind: 'totp' | 'webauthn'
   /** Name that the user sees. */
   name: string
-  /** When the user added the second factor. */
+  /** Time at which the user added the second factor, in UTC. */
   createdAt: string
-  /** When the second factor was last used. Omitted if it was never used. */
+  /** Time of the last use of the second factor, in UTC. Omitted if it was never used. */
   lastUsedAt?: string
 }
 
 /** The second factors of the calling user. Absent for clients, API keys and users of other issuers. */
 export interface SecondFactorState {
-  /** Whether users of the tenant have a second factor: never, if the user wants, or always. */
+  /** Rule of the tenant for second factors of its users. off: logins need a password only. optional: the user decides. required: every user needs a second factor. */
   rule: 'off' | 'optional' | 'required'
   /** The factors of the user, the oldest first. */
   factors: OwnSecondFactor[]
@@ -5401,9 +5401,9 @@ export interface Secret {
   name: string
   /** Free text. */
   description?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -5441,16 +5441,16 @@ export interface SendEmailAction {
   attachmentExpression?: string
   /** Format in which mail programs show the text. Default: TEXT. */
   contentType?: 'TEXT' | 'HTML'
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: SendEmailActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -5483,15 +5483,15 @@ export interface SendEmailActionPage {
   content: SendEmailAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface SendEmailActionValueTypes {
-  /** Whether `recipientsExpression` is a script or a constant. */
+  /** Kind of `recipientsExpression`: SCRIPT or LITERAL (a constant). */
   recipientsExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `subjectExpression` is a script or a constant. */
+  /** Kind of `subjectExpression`: SCRIPT or LITERAL (a constant). */
   subjectExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `textExpression` is a script or a constant. */
+  /** Kind of `textExpression`: SCRIPT or LITERAL (a constant). */
   textExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `attachmentExpression` is a script or a constant. */
+  /** Kind of `attachmentExpression`: SCRIPT or LITERAL (a constant). */
   attachmentExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -5506,7 +5506,7 @@ export interface SeriesConfig {
   values: string[]
 }
 
-/** What a retention would delete of one value of a series. */
+/** Points of one value of a series that a retention would delete. */
 export interface SeriesRetentionPreview {
   /** Name of the series. */
   name: string
@@ -5532,17 +5532,17 @@ export interface ServiceInstance {
   serviceName: string
   /** Group that a user interface shows the instance in. */
   serviceGroup: string
-  /** What the instance does. */
+  /** Purpose of the instance. */
   description?: string
   /** First part of the paths of the service, such as `/epts`. */
   urlPrefix?: string
-  /** true: configurations of applications are checked against a JSON schema. */
+  /** True when configurations of applications are checked against a JSON schema. */
   appConfigurationSchemaPresent: boolean
-  /** JSON schema of the configuration of an application. Present only if `include` asks for it and the instance has one. */
+  /** JSON schema of the configuration of an application. Present only if `include` contains its name and the instance has such a schema. */
   appConfigurationSchema?: Record<string, unknown>
-  /** true: configurations of application versions are checked against a JSON schema. */
+  /** True when configurations of application versions are checked against a JSON schema. */
   appVersionConfigurationSchemaPresent: boolean
-  /** JSON schema of the configuration of an application version. Present only if `include` asks for it and the instance has one. */
+  /** JSON schema of the configuration of an application version. Present only if `include` contains its name and the instance has such a schema. */
   appVersionConfigurationSchema?: Record<string, unknown>
 }
 
@@ -5550,7 +5550,7 @@ export interface ServiceInstance {
 export interface Session {
   /** Id of the session: the claim `sid` of the tokens of the session. */
   id: string
-  /** true: the access token of this request belongs to this session. */
+  /** True when the access token of this request belongs to this session. */
   current: boolean
   /** Client that the user signed in to. */
   clientId?: string
@@ -5558,11 +5558,11 @@ export interface Session {
   address?: string
   /** Name that the used program gave itself (`User-Agent`). */
   userAgent?: string
-  /** When the user signed in. */
+  /** Time at which the user signed in, in UTC. */
   startedAt?: string
-  /** When the session last got tokens. */
+  /** Time at which the session last got tokens, in UTC. */
   lastUsedAt?: string
-  /** When the session ends at the latest. */
+  /** Time at which the session ends if the user does not sign out earlier, in UTC. */
   expiresAt: string
 }
 
@@ -5582,9 +5582,9 @@ export interface SettingInEffect {
   value?: string
   /** Default value. Omitted if the setting has no default. */
   default?: string
-  /** Where the value comes from. */
+  /** Source of the value. */
   origin: 'default' | 'environment' | 'file'
-  /** true: the value is never shown. */
+  /** True when the value is never shown. */
   secret: boolean
   /** Description of the setting. */
   meaning: string
@@ -5606,9 +5606,9 @@ export interface Snippet {
   code: string
   /** Free text. */
   description?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -5646,7 +5646,7 @@ export interface Software {
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
   /** Filters for the strategy `targeted`. An endpoint must match one whose date has passed. Default: empty. */
   filters: SoftwareRolloutFilter[]
-  /** True: the version is offered only once its file is uploaded. Default: false. */
+  /** True when the version is offered only once its file is uploaded. Default: false. */
   skipDispatchingToEndpoint: boolean
   /** Name of the software file. If it is set, only a file with this name can be uploaded. */
   filename?: string
@@ -5659,9 +5659,9 @@ export interface Software {
   rolloutState: 'active' | 'paused' | 'halted'
   /** Problems of the upgrade graph: the version lies on a cycle, or no starting point leads to it. */
   warnings: string[]
-  /** When the version was created, in UTC. */
+  /** Time at which the version was created, in UTC. */
   createdDate: string
-  /** When the version, its file or its rollout last changed, in UTC. */
+  /** Time of the last change of the version, its file or its rollout, in UTC. */
   updatedDate: string
 }
 
@@ -5669,9 +5669,9 @@ export interface Software {
 export interface SoftwareAttempt {
   /** The version that was offered. */
   version: string
-  /** When the version was offered to the endpoint, in UTC. */
+  /** Time at which the version was offered to the endpoint, in UTC. */
   offeredDate: string
-  /** When the endpoint reported, in UTC. Omitted if it has not reported yet. */
+  /** Time at which the endpoint reported, in UTC. Omitted if it has not reported yet. */
   reportedDate?: string
   /** Status code of the report; 2xx: applied. */
   statusCode?: number
@@ -5691,7 +5691,7 @@ export interface SoftwareEndpoint {
   lastAppliedStatusCode?: number
   /** Reason in the last report. */
   reasonPhrase?: string
-  /** When the endpoint last reported or was offered a version, in UTC. */
+  /** Time at which the endpoint last reported or was offered a version, in UTC. */
   updatedDate: string
   /** current: nothing to do. waiting: the target was not offered yet. offered: a version was offered and not reported yet. failed: the last report was that a version could not be applied. */
   state: 'current' | 'waiting' | 'offered' | 'failed'
@@ -5699,7 +5699,7 @@ export interface SoftwareEndpoint {
   failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
-  /** When the version was offered to the endpoint, in UTC. */
+  /** Time at which the version was offered to the endpoint, in UTC. */
   offeredDate?: string
 }
 
@@ -5715,7 +5715,7 @@ export interface SoftwareEndpointDetails {
   lastAppliedStatusCode?: number
   /** Reason in the last report. */
   reasonPhrase?: string
-  /** When the endpoint last reported or was offered a version, in UTC. */
+  /** Time at which the endpoint last reported or was offered a version, in UTC. */
   updatedDate: string
   /** current: nothing to do. waiting: the target was not offered yet. offered: a version was offered and not reported yet. failed: the last report was that a version could not be applied. */
   state: 'current' | 'waiting' | 'offered' | 'failed'
@@ -5723,13 +5723,13 @@ export interface SoftwareEndpointDetails {
   failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
-  /** When the version was offered to the endpoint, in UTC. */
+  /** Time at which the version was offered to the endpoint, in UTC. */
   offeredDate?: string
   /** The last offers, newest first, at most 100. */
   attempts: SoftwareAttempt[]
 }
 
-/** When the rollout of a version halts by itself. */
+/** Condition under which the platform halts the rollout of a version. */
 export interface SoftwareFailureThreshold {
   /** The rollout halts if this share of the reports are failures, in percent. */
   percent: number
@@ -5737,7 +5737,7 @@ export interface SoftwareFailureThreshold {
   minimumAttempts: number
 }
 
-/** How many endpoints are offered the version again. */
+/** Number of endpoints that are offered the version again. */
 export interface SoftwareRetried {
   /** Number of endpoints that had failed. */
   endpointsCount: number
@@ -5753,7 +5753,7 @@ export interface SoftwareRetry {
 export interface SoftwareRollout {
   /** active: the version is offered. paused: stopped by a person. halted: stopped because the failure threshold was reached. */
   rolloutState: 'active' | 'paused' | 'halted'
-  /** Why the rollout is halted. */
+  /** Reason why the rollout is halted. */
   reason?: string
   counts: SoftwareRolloutCounts
   /** Problems of the upgrade graph: the version lies on a cycle, or no starting point leads to it. */
@@ -5800,9 +5800,9 @@ export interface SoftwareUpdate {
   rolloutStrategy: 'suspended' | 'targeted' | 'general'
   /** Filters for the strategy `targeted`. An endpoint must match one whose date has passed. Default: empty. */
   filters?: SoftwareRolloutFilter[]
-  /** True: the version is offered only once its file is uploaded. Default: false. */
+  /** True when the version is offered only once its file is uploaded. Default: false. */
   skipDispatchingToEndpoint?: boolean
-  /** When the rollout halts by itself. Default: never. */
+  /** Condition under which the platform halts the rollout. Default: the platform never halts it. */
   failureThreshold?: NewSoftwareFailureThreshold
 }
 
@@ -5853,7 +5853,7 @@ export interface StreamTopic {
   scopes: string[]
   /** The filters that a subscription may have. */
   filters: string[]
-  /** true: a stream that resumes gets the events that it missed. false: it gets a `gap`. */
+  /** True when a stream that resumes gets the events that it missed; false when it gets a `gap` instead. */
   hasHistory: boolean
 }
 
@@ -5875,9 +5875,9 @@ export interface SystemConfiguration {
   displayName?: string
   /** The value: JSON as text. */
   config: string
-  /** When the system configuration was created, in UTC. */
+  /** Time at which the system configuration was created, in UTC. */
   createdAt: string
-  /** When the system configuration was last changed, in UTC. */
+  /** Time of the last change of the system configuration, in UTC. */
   updatedAt: string
 }
 
@@ -5935,23 +5935,23 @@ export interface Tenant {
   name: string
   /** Id of the tenant, which is the name of its realm. */
   tenant_id: string
-  /** Theme of the login page. The platform records it only. */
+  /** Theme of the login page. The platform only stores it. */
   login_theme?: string
   /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
-  /** Why the tenant is FAILED. Absent with any other status. */
+  /** Reason why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
-  /** true: analytics are on for the tenant. The platform records it only. */
+  /** True when analytics are on for the tenant. The platform only stores it. */
   analytics_enabled: boolean
-  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only. */
+  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform only stores it. */
   subscription_type: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
   /** Name of the package type, which limits the storage of the tenant. */
   package_type?: string
   objectstore: TenantObjectStore
   analytics: TenantAnalytics
-  /** When the tenant was created, in UTC. */
+  /** Time at which the tenant was created, in UTC. */
   created: string
-  /** When the tenant last changed, in UTC. */
+  /** Time of the last change of the tenant, in UTC. */
   modified: string
   /** The first administrator. Omitted if the tenant was created without an administrator. */
   admin?: TenantAdministrator
@@ -5987,11 +5987,11 @@ export interface TenantAnalytics {
 export interface TenantChange {
   /** Name of the tenant for people. */
   name?: string
-  /** Theme of the login page. The platform records it only. */
+  /** Theme of the login page. The platform only stores it. */
   login_theme?: string
   /** Name of the package type, which limits the storage of the tenant. */
   package_type?: string
-  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only. */
+  /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform only stores it. */
   subscription_type?: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
   /** New status; AVAILABLE and SUSPENDED can be set. */
   status?: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
@@ -6023,11 +6023,11 @@ export interface TenantChangeV1 {
   idp_version?: boolean | number
   /** Id of the user template to make the first administrator from; null or absent: no administrator. */
   user?: number | null
-  /** Id of the identity provider server. The platform records it only. */
+  /** Id of the identity provider server. The platform only stores it. */
   idp_server?: number
   /** The same as `idp_server`, for existing clients. */
   keycloak_server?: number
-  /** true: analytics are on for the tenant. The platform records it only. Default: false. */
+  /** True when analytics are on for the tenant. The platform only stores it. Default: false. */
   analytics_enabled?: boolean
   /** The same as `analytics_enabled`, for existing clients. */
   opendistro_enabled?: boolean
@@ -6106,11 +6106,11 @@ export interface TenantSubscription {
   id: number
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
-  /** Kind of the subscription; the platform records it only. */
+  /** Kind of the subscription; the platform only stores it. */
   subscription_type: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
-  /** When the subscription begins (ISO 8601). Default: none. */
+  /** Start of the subscription, in ISO 8601. Default: none. */
   starts_at?: string
-  /** When the subscription ends (ISO 8601). Default: none. */
+  /** End of the subscription, in ISO 8601. Default: none. */
   ends_at?: string
 }
 
@@ -6162,7 +6162,7 @@ export interface TenantUser {
   first_name: string
   /** Last name; empty if it is not known. */
   last_name: string
-  /** true: the user can log in. */
+  /** True when the user can log in. */
   enabled: boolean
 }
 
@@ -6214,15 +6214,15 @@ export interface TenantV1 {
   internal_issuer?: string
   /** AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. SUSPENDED, DISABLED: nobody can log in and devices are refused. DELETED: the tenant was deleted. */
   status: 'AVAILABLE' | 'SUSPENDED' | 'CREATING' | 'FAILED' | 'UPDATING' | 'DISABLED' | 'DELETED'
-  /** Why the tenant is FAILED. Absent with any other status. */
+  /** Reason why the tenant is FAILED. Absent with any other status. */
   status_reason?: string
-  /** When the tenant was registered, in UTC. */
+  /** Time at which the tenant was registered, in UTC. */
   created: string
-  /** Id of the identity provider server. The platform records it only. */
+  /** Id of the identity provider server. The platform only stores it. */
   idp_server: number
   /** Id of the package type, which limits the storage of the tenant. */
   package_type: number
-  /** true: analytics are on for the tenant. The platform records it only. */
+  /** True when analytics are on for the tenant. The platform only stores it. */
   analytics_enabled?: boolean
   /** Ids of the policies that are mapped to the tenant. */
   js_policies: number[]
@@ -6276,16 +6276,16 @@ export interface TimeSeriesAction {
   endpointIdsExpression?: string
   /** Name of the time series. */
   timeSeriesName: string
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: TimeSeriesActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -6316,13 +6316,13 @@ export interface TimeSeriesActionPage {
   content: TimeSeriesAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface TimeSeriesActionValueTypes {
-  /** Whether `valuesExpression` is a script or a constant. */
+  /** Kind of `valuesExpression`: SCRIPT or LITERAL (a constant). */
   valuesExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `timestampExpression` is a script or a constant. */
+  /** Kind of `timestampExpression`: SCRIPT or LITERAL (a constant). */
   timestampExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `endpointIdsExpression` is a script or a constant. */
+  /** Kind of `endpointIdsExpression`: SCRIPT or LITERAL (a constant). */
   endpointIdsExpression?: 'SCRIPT' | 'LITERAL'
 }
 
@@ -6421,7 +6421,7 @@ export interface TopicSubscription {
 export interface Trace {
   /** Id of the trace. */
   id: string
-  /** The same for all runs of a chain. */
+  /** Id of the chain: all runs that follow from one event, because the effects of a rule can start further rules. */
   traceId: string
   /** RULE, or the type of the action, such as WEBHOOK_ACTION. */
   entityType: string
@@ -6433,13 +6433,13 @@ export interface Trace {
   raisedOnEntityId: string
   /** SUCCESS or FAILURE. */
   outcome: string
-  /** Where the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT. */
+  /** Stage in which the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT. */
   stage?: string
-  /** Why the execution failed; failures of scripts have line and column. */
+  /** Reason why the execution failed; failures of scripts have line and column. */
   reason?: string
   /** Details: ruleVersion, returnedValue, triggerId, triggerType, eventId, durationMs, log; attempts of webhooks. */
   metadata: Record<string, unknown>
-  /** When the execution ended, in UTC. */
+  /** Time at which the execution ended, in UTC. */
   createdAt: string
 }
 
@@ -6473,7 +6473,7 @@ export interface TrafficRecord {
   payload: string
   /** More about the message, such as `transport`, `statusCode` of a response, `encoding` of the payload, and `payloadBytes` (its full size in bytes) where it was cut, or left out by the level (`payloadOmitted`). */
   additionalMetadata?: Record<string, unknown>
-  /** When the platform received or sent the message, in UTC. */
+  /** Time at which the platform received or sent the message, in UTC. */
   createdAt: string
 }
 
@@ -6509,7 +6509,7 @@ export type TriggersOfRule = (string | TriggerReference)[] | {
 
 /** An event, and perhaps another expression. */
 export interface Try {
-  /** A chain in which the rule ran; its event is used. Default: none. */
+  /** Id of a chain in which the rule ran; the rule runs on the event of this chain. Default: none. */
   traceId?: string
   /** `ctx.trigger` of the run. Default: none. */
   trigger?: Record<string, unknown>
@@ -6545,7 +6545,7 @@ export interface UplinkStatistics {
 export interface UploadToken {
   /** The token. Keep it secret; no other answer has it. */
   token: string
-  /** When the token expires, in UTC. */
+  /** Time at which the token expires, in UTC. */
   expiresDate: string
 }
 
@@ -6561,7 +6561,7 @@ export interface User {
   firstName?: string
   /** Last name. */
   lastName?: string
-  /** true: the user can log in. */
+  /** True when the user can log in. */
   enabled: boolean
   /** Roles of the user. */
   roles: string[]
@@ -6579,7 +6579,7 @@ export interface UserChange {
   lastName?: string | null
   /** New password: 8 to 256 characters. It ends the logins of the user. */
   password?: string
-  /** true: the user can log in. false ends the logins of the user. */
+  /** True when the user can log in. false ends the logins of the user. */
   enabled?: boolean
   /** Names of all roles that the user has from now on. */
   roles?: string[]
@@ -6687,13 +6687,13 @@ export interface VpnClient {
   subnet: string
   /** User name on the gateway. Omitted if no user name is set. */
   username?: string
-  /** Whether a public key for SSH is stored. */
+  /** True when a public key for SSH is stored. */
   sshKey: boolean
   /** Transport protocol by which the client connects to the server. Default: udp. */
   protocol: 'tcp' | 'udp'
-  /** When the client was created, in UTC. */
+  /** Time at which the client was created, in UTC. */
   created: string
-  /** When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Omitted if it was never connected. */
+  /** Time at which the client was last connected to the VPN, in UTC; exact to the minute while the client is connected. Omitted if it was never connected. */
   lastConnected?: string
 }
 
@@ -6730,7 +6730,7 @@ export interface VpnClientUsername {
 
 /** State of the VPN server of the platform. */
 export interface VpnServerState {
-  /** Whether clients can connect now. */
+  /** True when clients can connect now. */
   running: boolean
   /** Explains why the server cannot run. Omitted if there is no problem. */
   problem?: string
@@ -6751,16 +6751,16 @@ export interface WebhookAction {
   retryConfig?: WebhookRetryConfig
   /** Name of a secret. If given, requests carry `X-Waypost-Signature`, an HMAC with its value. */
   signingSecretName?: string
-  /** Which attributes are scripts and which are constants. */
+  /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: WebhookActionValueTypes
   statistics: RunStatistics
   /** Free text. */
   description?: string
   /** Text for a user interface. */
   uiMetadata?: string
-  /** When the object was created, in UTC. */
+  /** Time at which the object was created, in UTC. */
   createdAt: string
-  /** When the object was last changed, in UTC. */
+  /** Time of the last change of the object, in UTC. */
   updatedAt: string
 }
 
@@ -6792,17 +6792,17 @@ export interface WebhookActionPage {
   content: WebhookAction[]
 }
 
-/** Says for each attribute whether its text is a script or a value. If absent, the text itself decides. */
+/** Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL. */
 export interface WebhookActionValueTypes {
-  /** Whether `webhookUrl` is a script or a constant. */
+  /** Kind of `webhookUrl`: SCRIPT or LITERAL (a constant). */
   webhookUrl?: 'SCRIPT' | 'LITERAL'
-  /** Whether `headersExpression` is a script or a constant. */
+  /** Kind of `headersExpression`: SCRIPT or LITERAL (a constant). */
   headersExpression?: 'SCRIPT' | 'LITERAL'
-  /** Whether `webhookPayloadExpression` is a script or a constant. */
+  /** Kind of `webhookPayloadExpression`: SCRIPT or LITERAL (a constant). */
   webhookPayloadExpression?: 'SCRIPT' | 'LITERAL'
 }
 
-/** How often a failed request is repeated. If absent: never. */
+/** Repetitions of a failed request. Default: none. */
 export interface WebhookRetryConfig {
   /** Number of attempts, including the first attempt. Default: 1. */
   maxAttempts?: number
@@ -6830,11 +6830,11 @@ export interface X509Credential {
   serialNumber: string
   /** Common name in the subject of the certificate. */
   commonName: string
-  /** When the certificate expires, in UTC. */
+  /** Time at which the certificate expires, in UTC. */
   invalidAfter: string
-  /** When the credentials were created, in UTC. */
+  /** Time at which the credentials were created, in UTC. */
   createdDate: string
-  /** When the state or the password last changed, in UTC. */
+  /** Time of the last change of the state or the password, in UTC. */
   updatedDate: string
   /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
@@ -7143,7 +7143,7 @@ export interface Nouns {
       code_challenge: string
       /** Always `S256`. */
       code_challenge_method: 'S256'
-      /** How the code comes back: in the query, in the fragment, or in a form. Default: query. */
+      /** Part of the response that contains the code: the query or the fragment of the redirect, or a form. Default: query. */
       response_mode?: 'query' | 'fragment' | 'form_post' | undefined
     }, { 303: undefined }>
     userinfo: {
@@ -7938,7 +7938,7 @@ export interface Nouns {
         tenant_id?: string | undefined
         /** Only users with this text in the username, the e-mail address or a name. Default: all. */
         search?: string | undefined
-        /** true: only users who can log in. false: only users who cannot log in. Default: all. */
+        /** Only users who can log in (true) or who cannot log in (false). Default: all. */
         enabled?: boolean | undefined
       }, TenantUser>
       /** Create a user without roles. Give roles with `PUT /iam/api/v1/users/{id}/roles`. */
@@ -8865,7 +8865,7 @@ export interface Nouns {
         fromDate: string
         /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         toDate: string
-        /** Which bounds are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none. */
+        /** Bounds that are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none. */
         includeTime?: 'from' | 'to' | 'both' | 'none' | undefined
         /** Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC. */
         sort?: 'ASC' | 'DESC' | undefined
@@ -8925,7 +8925,7 @@ export interface Nouns {
         endpointId?: string | readonly string[] | undefined
         /** Only these series (names). Default: all. */
         timeSeriesName?: string | readonly string[] | undefined
-        /** true: begin with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. Default: false. */
+        /** True when the stream begins with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. Default: false. */
         initial?: boolean | undefined
         /** Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new points only. */
         'last-event-id'?: string | undefined
@@ -9946,7 +9946,7 @@ export interface Nouns {
       body?: unknown | undefined
     }, { 200: Execution }>
     expressions: {
-      /** Evaluate an expression. Runs a script with the permissions of the caller, without a rule, secrets and traces. The response is what it returns. */
+      /** Evaluate an expression. Runs a script with the permissions of the caller, without a rule, secrets and traces. The response is the value that the script returns. */
       evaluate: Call<{
         body: Evaluation
       }, { 200: unknown }>
@@ -9958,7 +9958,7 @@ export interface Nouns {
         page?: number | undefined
         /** Maximum number of items on a page. Default: 100. */
         size?: number | undefined
-        /** Only this chain. Default: all. */
+        /** Only traces of the chain with this id. Default: all. */
         traceId?: string | undefined
         /** Only traces of this type. Default: all. */
         entityType?: 'RULE' | 'WEBHOOK_ACTION' | 'RULE_EXECUTION_ACTION' | 'SEND_EMAIL_ACTION' | 'COMMAND_INVOCATION_ACTION' | 'METADATA_UPDATE_ACTION' | 'DATA_SAMPLE_ACTION' | 'TIME_SERIES_ACTION' | 'ALERT_ACTIVATION_ACTION' | 'ALERT_RESOLUTION_ACTION' | 'RULE_ACTION' | undefined
@@ -9983,7 +9983,7 @@ export interface Nouns {
         beforeDate?: string | undefined
       }, { 204: undefined }>
     }
-    /** Try a rule without effects. Runs the rule, or another expression, on a recorded or given event. Nothing is sent or changed: `httpClient` answers an error unless the request is a GET with `platform: true`, and secrets are not available. */
+    /** Try a rule without effects. Runs the rule, or another expression, on a recorded or given event. Nothing is sent or changed: `httpClient` returns an error unless the request is a GET with `platform: true`, and secrets are not available. */
     try: Call<{
       /** Id of the rule. */
       ruleId: string
@@ -10028,7 +10028,7 @@ export interface Nouns {
         /** Maximum number of items on a page. Default: 100. */
         size?: number | undefined
       }, DeadLetter>
-      /** Retry a dead letter. The event runs again for its rule. If that fails, there is a new dead letter. */
+      /** Retry a dead letter. Runs the rule on the event again. If the rule fails again, a new dead letter is created. */
       retry: Call<{
         /** Id of the dead letter. */
         deadLetterId: string
@@ -10566,7 +10566,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointCommandDispatchedTriggers: {
-    /** Create an endpoint-command-dispatched trigger. Fires once for each command of an endpoint, when the command is handed over to the device for the first time. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-command-dispatched trigger. Fires once for each command of an endpoint, when the command is delivered to the device for the first time. A trigger does nothing until a rule has it. */
     create: Call<{
       body: EndpointCommandDispatchedTriggerFields
     }, { 201: undefined }>
@@ -11258,7 +11258,7 @@ export interface Nouns {
       kind?: string | readonly string[] | undefined
       /** Only jobs whose items all belong to this application. Default: all. */
       applicationName?: string | undefined
-      /** True: only jobs that the caller created. Default: false. */
+      /** True when only jobs that the caller created are returned. Default: false. */
       own?: boolean | undefined
       /** Number of items to skip. Default: 0. */
       offset?: number | undefined
@@ -11333,7 +11333,7 @@ export interface Nouns {
     }
   }
   topics: {
-    /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */
+    /** List the topics of streams. Topics that a stream can have, with their filters and the scopes that they need. */
     list: BareListCall<Record<never, never>, StreamTopic>
     /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{

@@ -5,7 +5,7 @@ const method = Type.Optional(
   Type.Object({
     required: defaulted(
       Type.Boolean({
-        description: 'Whether clients that do not authenticate with this method are refused',
+        description: 'True when clients that do not authenticate with this method are refused',
         default: false,
       }),
     ),

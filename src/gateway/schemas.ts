@@ -33,11 +33,12 @@ export const listAddresses = {
 
 const ConnectionEvent = Type.Object(
   {
-    at: DateTime({ description: 'When the endpoint connected or disconnected, in UTC.' }),
-    connected: Type.Boolean({ description: 'true: the endpoint connected. false: the endpoint disconnected.' }),
+    at: DateTime({ description: 'Time at which the endpoint connected or disconnected, in UTC.' }),
+    connected: Type.Boolean({ description: 'True when the endpoint connected, false when it disconnected.' }),
     reason: Type.Optional(
       Type.String({
-        description: 'Why the endpoint disconnected, in words. Absent for a connect, or if the reason is not known.',
+        description:
+          'Reason why the endpoint disconnected, as a text for people. Absent for a connect, or if the reason is not known.',
       }),
     ),
   },

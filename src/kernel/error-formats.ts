@@ -14,7 +14,9 @@ export const messageFormat: ErrorFormat = {
   name: 'message',
   body: (error) => ({ message: error.message, ...error.details }),
   schema: Type.Object(
-    { message: Type.String({ description: 'What is wrong, and with which field or object.' }) },
+    {
+      message: Type.String({ description: 'Description of the problem; it names the field or object that is wrong.' }),
+    },
     {
       title: 'Error',
       additionalProperties: true,
@@ -35,7 +37,7 @@ export const errorDetailsFormat: ErrorFormat = {
   },
   schema: Type.Object(
     {
-      error: Type.String({ description: 'What is wrong, and with which field or object.' }),
+      error: Type.String({ description: 'Description of the problem; it names the field or object that is wrong.' }),
       details: Type.Optional(
         Type.Object({}, { additionalProperties: true, description: 'Problems by field, each an array of texts.' }),
       ),
@@ -54,7 +56,7 @@ export const detailFormat: ErrorFormat = {
   }),
   schema: Type.Object(
     {
-      detail: Type.String({ description: 'What is wrong, and with which field or object.' }),
+      detail: Type.String({ description: 'Description of the problem; it names the field or object that is wrong.' }),
       message: Type.String({ description: 'The same text as `detail`.' }),
     },
     {

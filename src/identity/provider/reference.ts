@@ -180,7 +180,8 @@ const rows: Row[] = [
         code_challenge_method: Type.Enum(['S256'], { description: 'Always `S256`.' }),
         response_mode: Type.Optional(
           Type.Enum(['query', 'fragment', 'form_post'], {
-            description: 'How the code comes back: in the query, in the fragment, or in a form. Default: query.',
+            description:
+              'Part of the response that contains the code: the query or the fragment of the redirect, or a form. Default: query.',
           }),
         ),
       }),

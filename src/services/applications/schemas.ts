@@ -18,8 +18,8 @@ const naming = {
   description: Type.Optional(Text({ maxLength: 4096, description: 'Free text. Default: none.' })),
 }
 const dates = {
-  createdDate: DateTime({ description: 'When the application was created, in UTC.' }),
-  updatedDate: DateTime({ description: 'When the display name or description last changed, in UTC.' }),
+  createdDate: DateTime({ description: 'Time at which the application was created, in UTC.' }),
+  updatedDate: DateTime({ description: 'Time of the last change of the display name or description, in UTC.' }),
 }
 
 const Version = Type.Object(
@@ -43,14 +43,14 @@ const ServiceInstance = Type.Object(
     name: Name({ description: 'Name of the instance, such as `epts`; configurations are addressed by it.' }),
     serviceName: Name({ description: 'Name of the service that the instance belongs to, such as `EPTS`.' }),
     serviceGroup: Name({ description: 'Group that a user interface shows the instance in.' }),
-    description: Type.Optional(Text({ description: 'What the instance does.' })),
+    description: Type.Optional(Text({ description: 'Purpose of the instance.' })),
     urlPrefix: Type.Optional(Text({ description: 'First part of the paths of the service, such as `/epts`.' })),
     appConfigurationSchemaPresent: Type.Boolean({
-      description: 'true: configurations of applications are checked against a JSON schema.',
+      description: 'True when configurations of applications are checked against a JSON schema.',
     }),
     appConfigurationSchema: Type.Optional(JsonObject({ description: schemaText('an application') })),
     appVersionConfigurationSchemaPresent: Type.Boolean({
-      description: 'true: configurations of application versions are checked against a JSON schema.',
+      description: 'True when configurations of application versions are checked against a JSON schema.',
     }),
     appVersionConfigurationSchema: Type.Optional(JsonObject({ description: schemaText('an application version') })),
   },

@@ -106,9 +106,9 @@ export const listSessions = {
           type: relationTypes,
           from: ShownEntity,
           to: ShownEntity,
-          startedAt: DateTime({ description: 'When the relation was created, in UTC.' }),
+          startedAt: DateTime({ description: 'Time at which the relation was created, in UTC.' }),
           endedAt: Type.Optional(
-            DateTime({ description: 'When the relation ended, in UTC. Absent while the relation exists.' }),
+            DateTime({ description: 'Time at which the relation ended, in UTC. Absent while the relation exists.' }),
           ),
         },
         { title: 'RelationSession', description: 'A period in which a relation existed.' },
@@ -144,7 +144,7 @@ export const getTree = {
       {
         ...nodeFields,
         truncated: Type.Optional(
-          Type.Boolean({ description: 'True if the tree has more nodes or levels than are shown.' }),
+          Type.Boolean({ description: 'True when the tree has more nodes or levels than are shown.' }),
         ),
         children: Type.Array(
           Type.Object(

@@ -18,7 +18,12 @@ const violated = failure(
 const unusable = failure('The body is malformed, or the schema cannot be used: `errors` lists why.')
 
 const uiJsonSchema = (noun: string) =>
-  Type.Optional(Text({ maxLength: 65_536, description: `How a user interface shows ${noun}; kept and returned.` }))
+  Type.Optional(
+    Text({
+      maxLength: 65_536,
+      description: `Hints for user interfaces that show ${noun}. The platform only stores and returns them. Default: none.`,
+    }),
+  )
 const poolIds = Type.Optional(
   Type.Array(Name({ description: 'Id of a pool.' }), {
     maxItems: 1000,
@@ -29,8 +34,8 @@ const shownPoolIds = Type.Optional(
   Type.Array(Type.String({ description: 'Id of a pool.' }), { description: 'Ids of pools, if there are any.' }),
 )
 const tenantId = Type.String({ description: 'Id of the tenant to which the asset or asset type belongs.' })
-const createdAt = DateTime({ description: 'When the asset or asset type was created, in UTC.' })
-const updatedAt = DateTime({ description: 'When the asset or asset type was last changed, in UTC.' })
+const createdAt = DateTime({ description: 'Time at which the asset or asset type was created, in UTC.' })
+const updatedAt = DateTime({ description: 'Time of the last change of the asset or asset type, in UTC.' })
 
 const AssetType = Type.Object(
   {
@@ -41,7 +46,9 @@ const AssetType = Type.Object(
       Type.String({ description: 'Describes the kind of thing that assets of this type are.' }),
     ),
     definitionJsonSchema: Type.String({ description: 'The JSON schema of definitions, as text.' }),
-    uiJsonSchema: Type.Optional(Type.String({ description: 'How a user interface shows assets of this type.' })),
+    uiJsonSchema: Type.Optional(
+      Type.String({ description: 'Hints for user interfaces that show assets of this type.' }),
+    ),
     tenantId,
     poolIds: shownPoolIds,
     createdAt,
@@ -58,7 +65,7 @@ const Asset = Type.Object(
     id: Type.String({ description: 'Id of the asset (UUID).' }),
     assetTypeId: Type.String({ description: 'Id of the asset type.' }),
     definition: Type.String({ description: 'The definition: JSON as text.' }),
-    uiJsonSchema: Type.Optional(Type.String({ description: 'How a user interface shows this asset.' })),
+    uiJsonSchema: Type.Optional(Type.String({ description: 'Hints for user interfaces that show this asset.' })),
     tenantId,
     poolIds: shownPoolIds,
     createdAt,
@@ -211,7 +218,11 @@ export const searchAssets = {
       assetIds: idList('Only these assets. Default: all.'),
       search,
     },
-    { title: 'AssetSearch', description: 'Which assets to return.', examples: [{ search: 'boiler', size: 10 }] },
+    {
+      title: 'AssetSearch',
+      description: 'Conditions for the assets to return.',
+      examples: [{ search: 'boiler', size: 10 }],
+    },
   ),
   response: { 200: contentPage(Asset) },
 }

@@ -13,7 +13,7 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 
 /** The fields of a record, in the order of the CSV columns. */
 export const auditFields = {
-  at: Type.String({ description: 'When the change was made, in UTC (ISO 8601).' }),
+  at: Type.String({ description: 'Time of the change, in UTC (ISO 8601).' }),
   tenantId: Type.String({ description: 'Id of the tenant that the record belongs to.' }),
   operation: Type.String({
     description:

@@ -11,8 +11,8 @@ const FileDescriptor = Type.Object(
     endpointId: Name({ description: ofEndpointText }),
     url: Type.Optional(Type.String(url)),
     size: Type.Optional(Type.Integer(size)),
-    createdDate: DateTime({ description: 'When the file was first uploaded, in UTC.' }),
-    updatedDate: DateTime({ description: 'When the file was last uploaded, in UTC.' }),
+    createdDate: DateTime({ description: 'Time at which the file was first uploaded, in UTC.' }),
+    updatedDate: DateTime({ description: 'Time at which the file was last uploaded, in UTC.' }),
   },
   { title: 'File', description: 'A file of an endpoint. A new upload of the same name replaces the file.' },
 )
@@ -21,7 +21,7 @@ const described = {
   name: Type.String({ description: 'Name that was given with the upload, or the id of a blob without a name.' }),
   url: Type.String(url),
   size: Type.Integer(size),
-  createdDate: DateTime({ description: 'When the upload was complete, in UTC.' }),
+  createdDate: DateTime({ description: 'Time at which the upload was complete, in UTC.' }),
 }
 const Blob = Type.Object(described, {
   title: 'Blob',
@@ -201,7 +201,7 @@ export const createUploadToken = {
     201: Type.Object(
       {
         token: Type.String({ description: 'The token. Keep it secret; no other answer has it.' }),
-        expiresDate: DateTime({ description: 'When the token expires, in UTC.' }),
+        expiresDate: DateTime({ description: 'Time at which the token expires, in UTC.' }),
       },
       { title: 'UploadToken', description: 'A token that permits uploads of one endpoint.' },
     ),

@@ -55,12 +55,16 @@ const jobFields = {
     { title: 'JobCounts', description: 'The progress of a job. The numbers add up at any time.' },
   ),
   problem: Type.Optional(
-    Type.String({ description: 'Why the last attempt failed; the attempt is repeated. Omitted if no attempt failed.' }),
+    Type.String({
+      description: 'Reason why the last attempt failed; the attempt is repeated. Omitted if no attempt failed.',
+    }),
   ),
-  createdDate: DateTime({ description: 'When the job was created, in UTC.' }),
-  finishedDate: Type.Optional(DateTime({ description: 'When the job ended, in UTC. Omitted if it has not ended.' })),
-  cancelable: Type.Boolean({ description: 'True if the job can be canceled now.' }),
-  hasItems: Type.Boolean({ description: 'True if the job has a list of items with results.' }),
+  createdDate: DateTime({ description: 'Time at which the job was created, in UTC.' }),
+  finishedDate: Type.Optional(
+    DateTime({ description: 'Time at which the job ended, in UTC. Omitted if it has not ended.' }),
+  ),
+  cancelable: Type.Boolean({ description: 'True when the job can be canceled now.' }),
+  hasItems: Type.Boolean({ description: 'True when the job has a list of items with results.' }),
 }
 const Job = Type.Object(jobFields, { title: 'Job', description: 'Work over many items that runs in the background.' })
 const detailFields = {
@@ -73,7 +77,7 @@ const detailFields = {
       {
         name: Type.String({ description: 'Name of the file.' }),
         size: Type.Integer({ description: 'Size of the file in bytes.' }),
-        expiresDate: DateTime({ description: 'When the file is deleted, in UTC.' }),
+        expiresDate: DateTime({ description: 'Time at which the platform deletes the file, in UTC.' }),
       },
       {
         title: 'ExportFile',
@@ -95,7 +99,7 @@ const CreatedJob = Type.Object(
       Type.Object(
         {
           endpointId: Type.String({ description: 'Id of the endpoint.' }),
-          reason: Type.String({ description: 'Why the job does not change the endpoint.' }),
+          reason: Type.String({ description: 'Reason why the job does not change the endpoint.' }),
         },
         { title: 'RefusedEndpoint', description: 'A selected endpoint that the caller may not change.' },
       ),
@@ -109,7 +113,7 @@ const select = describedAs(Selection, 'The endpoints that the job changes.')
 const preview = Type.Optional(
   Type.Boolean({
     description:
-      'True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false.',
+      'True when the job only selects its endpoints. It then has the state `prepared`, and its creator starts it within a day. Default: false.',
   }),
 )
 const selectExample = { applicationName: 'greenhouse', applicationVersionName: 'greenhouse-v1' }
@@ -265,7 +269,9 @@ export const listJobs = {
     applicationName: Type.Optional(
       Name({ description: 'Only jobs whose items all belong to this application. Default: all.' }),
     ),
-    own: Type.Optional(Type.Boolean({ description: 'True: only jobs that the caller created. Default: false.' })),
+    own: Type.Optional(
+      Type.Boolean({ description: 'True when only jobs that the caller created are returned. Default: false.' }),
+    ),
     ...offsetQuery(100, { all: false, maximum: 1000 }),
   }),
   response: { 200: contentPage(Job) },
@@ -304,7 +310,9 @@ export const listItems = {
           endpointId: Type.Optional(
             Type.String({ description: 'Id of the endpoint. Omitted if the endpoint does not exist yet.' }),
           ),
-          reason: Type.Optional(Type.String({ description: 'Why the item failed. Omitted if it has not failed.' })),
+          reason: Type.Optional(
+            Type.String({ description: 'Reason why the item failed. Omitted if it has not failed.' }),
+          ),
           commandId: Type.Optional(
             Type.Integer({
               description: 'Id of the command for the endpoint. Omitted if no command was created.',

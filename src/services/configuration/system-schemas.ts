@@ -11,8 +11,8 @@ const itemFields = {
   name: Type.String({ description: 'Name, unique in its tenant, application, version or endpoint.' }),
   displayName: Type.Optional(Type.String({ description: 'Name for people.' })),
   config: Type.String({ description: 'The value: JSON as text.' }),
-  createdAt: DateTime({ description: 'When the system configuration was created, in UTC.' }),
-  updatedAt: DateTime({ description: 'When the system configuration was last changed, in UTC.' }),
+  createdAt: DateTime({ description: 'Time at which the system configuration was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'Time of the last change of the system configuration, in UTC.' }),
 }
 const Item = Type.Object(itemFields, {
   title: 'SystemConfiguration',

@@ -28,8 +28,8 @@ const state = Type.Enum([...credentialStates], {
     'Suspended: rejected until it is Active again. Revoked: rejected for ever.',
 })
 const dates = {
-  createdDate: DateTime({ description: 'When the credentials were created, in UTC.' }),
-  updatedDate: DateTime({ description: 'When the state or the password last changed, in UTC.' }),
+  createdDate: DateTime({ description: 'Time at which the credentials were created, in UTC.' }),
+  updatedDate: DateTime({ description: 'Time of the last change of the state or the password, in UTC.' }),
   lastUseDate: Type.Optional(
     DateTime({
       description:
@@ -49,7 +49,7 @@ const certificate = {
   state,
   serialNumber: Name({ description: 'Serial number of the certificate as a decimal number.' }),
   commonName: Name({ description: 'Common name in the subject of the certificate.' }),
-  invalidAfter: DateTime({ description: 'When the certificate expires, in UTC.' }),
+  invalidAfter: DateTime({ description: 'Time at which the certificate expires, in UTC.' }),
   ...dates,
 }
 const pem = (description: string, more = '') => Type.String({ description: `${description}, as PEM.${more}` })

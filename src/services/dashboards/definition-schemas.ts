@@ -99,7 +99,7 @@ const kinds = {
     series: Type.Array(Series, { minItems: 1, maxItems: 50, description: 'Series to draw.' }),
     style: optional(
       Type.Enum(['line', 'area', 'bars', 'steps', 'points'], {
-        description: 'How the values are drawn. Default: line.',
+        description: 'Style of the chart. Default: line.',
       }),
     ),
     aggregate,

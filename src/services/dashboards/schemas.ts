@@ -22,8 +22,8 @@ const summaryFields = {
   description: Type.Optional(Type.String({ description: 'Free text.' })),
   owner: person('DashboardOwner', 'The subject that created the dashboard.'),
   version: Type.Integer({ description: 'Number of the version, from 1; every change adds 1.' }),
-  createdDate: DateTime({ description: 'When the dashboard was created.' }),
-  updatedDate: DateTime({ description: 'When the dashboard was last changed.' }),
+  createdDate: DateTime({ description: 'Time at which the dashboard was created, in UTC.' }),
+  updatedDate: DateTime({ description: 'Time of the last change of the dashboard, in UTC.' }),
 }
 const Summary = Type.Object(summaryFields, {
   title: 'DashboardSummary',
@@ -101,7 +101,7 @@ const versionFields = {
   name: Type.String({ description: 'Name of the dashboard in this version.' }),
   description: Type.Optional(Type.String({ description: 'Free text.' })),
   author: person('DashboardAuthor', 'The subject that made this version.'),
-  createdDate: DateTime({ description: 'When this version was made.' }),
+  createdDate: DateTime({ description: 'Time at which this version was created, in UTC.' }),
 }
 const VersionSummary = Type.Object(versionFields, {
   title: 'DashboardVersionSummary',
@@ -150,7 +150,7 @@ const Template = Type.Object(
     name: Type.String({ description: 'Name of the dashboard.' }),
     description: Type.Optional(Type.String({ description: 'Free text.' })),
     definition: Definition,
-    updatedDate: DateTime({ description: 'When the template was last changed.' }),
+    updatedDate: DateTime({ description: 'Time of the last change of the template, in UTC.' }),
   },
   {
     title: 'DashboardTemplate',

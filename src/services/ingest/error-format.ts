@@ -28,7 +28,7 @@ const causeOf = (type: string, reason: string) => ({ root_cause: [{ type, reason
 
 const Reason = {
   type: Type.String({ description: 'Kind of the error, in the words of the search engine.' }),
-  reason: Type.String({ description: 'What is wrong, and with which field or object.' }),
+  reason: Type.String({ description: 'Description of the problem; it names the field or object that is wrong.' }),
 }
 
 export const engineFormat: ErrorFormat = {
@@ -40,7 +40,7 @@ export const engineFormat: ErrorFormat = {
   },
   schema: Type.Object(
     {
-      message: Type.String({ description: 'What is wrong, and with which field or object.' }),
+      message: Type.String({ description: 'Description of the problem; it names the field or object that is wrong.' }),
       error: Type.Object(
         {
           root_cause: Type.Array(Type.Object(Reason, { additionalProperties: true, description: 'A cause.' }), {

@@ -28,7 +28,7 @@ export const createLink = {
     201: Type.Object(
       {
         url: Type.String({ description: 'Address of the download. Treat it as a secret: it needs no token.' }),
-        expiresDate: DateTime({ description: 'When the link expires, in UTC.' }),
+        expiresDate: DateTime({ description: 'Time at which the link expires, in UTC.' }),
       },
       { title: 'Link', description: 'A link to one resource.' },
     ),

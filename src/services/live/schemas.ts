@@ -182,7 +182,7 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
 export const listTopics = {
   name: 'topics.list',
   summary: 'List the topics of streams',
-  description: 'Which topics a stream can have, with their filters and the scopes that they need.',
+  description: 'Topics that a stream can have, with their filters and the scopes that they need.',
   response: {
     200: Type.Array(
       Type.Object(
@@ -192,7 +192,8 @@ export const listTopics = {
           scopes: Type.Array(Type.String(), { description: 'The scopes that a subscription needs.' }),
           filters: Type.Array(Type.String(), { description: 'The filters that a subscription may have.' }),
           hasHistory: Type.Boolean({
-            description: 'true: a stream that resumes gets the events that it missed. false: it gets a `gap`.',
+            description:
+              'True when a stream that resumes gets the events that it missed; false when it gets a `gap` instead.',
           }),
         },
         { title: 'StreamTopic', description: 'A topic of streams.' },

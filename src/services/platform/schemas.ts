@@ -19,7 +19,7 @@ export const readPlatform = {
         baseUrl: text('Public address of the platform.'),
         nodes: integer('Number of nodes that are alive.'),
         versions: Type.Array(text('A version.'), { description: 'Versions of all nodes; several during an upgrade.' }),
-        diskLow: flag('true: changes are refused, because a disk of the node that answers has too little space.'),
+        diskLow: flag('True when changes are refused, because a disk of the node that answers has too little space.'),
         lastBackupAt: optional(
           DateTime({ description: 'End of the last successful backup. Omitted if no backup is known.' }),
         ),
@@ -58,10 +58,10 @@ const Usage = Type.Object(
     disks: Type.Array(
       Type.Object(
         {
-          name: text('Which directory: data, blobs or database.'),
+          name: text('Directory: data, blobs or database.'),
           freeBytes: number('Free space.'),
           totalBytes: number('Size of the disk.'),
-          low: flag('true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
+          low: flag('True when the disk has less free space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
         },
         { title: 'NodeDisk', description: 'The disk of a directory.' },
       ),
@@ -77,8 +77,8 @@ const Node = Type.Object(
     state: Type.Enum(['alive', 'gone'], {
       description: 'gone: the node stopped or has sent no heartbeat for five seconds.',
     }),
-    current: flag('true: this node answers the request.'),
-    startedAt: DateTime({ description: 'When the node started.' }),
+    current: flag('True when this node answers the request.'),
+    startedAt: DateTime({ description: 'Time at which the node started, in UTC.' }),
     secondsSinceHeartbeat: number('Seconds since the last heartbeat of the node.'),
     addresses: Type.Record(Type.String(), Type.String(), {
       description: 'Addresses of the listeners of the node, by name.',
@@ -103,7 +103,7 @@ export const readDatabase = {
     200: Type.Object(
       {
         version: text('Version of PostgreSQL.'),
-        startedAt: DateTime({ description: 'When the server started.' }),
+        startedAt: DateTime({ description: 'Time at which the server started, in UTC.' }),
         bytes: number('Size of the database.'),
         connections: Type.Object(
           {
@@ -148,7 +148,10 @@ export const listQueues = {
               active: integer('Jobs that run.'),
               failed: integer('Jobs that failed after all retries, within the last week.'),
               countedAt: optional(
-                DateTime({ description: 'When the jobs were counted. Omitted if the jobs have not been counted yet.' }),
+                DateTime({
+                  description:
+                    'Time at which the jobs were counted, in UTC. Omitted if the jobs have not been counted yet.',
+                }),
               ),
             },
             { title: 'JobQueue', description: 'Jobs of one type.' },
@@ -161,7 +164,7 @@ export const listQueues = {
               subscription: text('The handler that the events wait for.'),
               waiting: integer('Events that are not delivered yet.'),
               failing: integer('Sequences of events whose oldest event has failed and is tried again.'),
-              oldestAt: DateTime({ description: 'When the oldest event was published.' }),
+              oldestAt: DateTime({ description: 'Time at which the oldest event was published, in UTC.' }),
             },
             { title: 'EventQueue', description: 'Events for one handler.' },
           ),
@@ -173,7 +176,7 @@ export const listQueues = {
               type: text('Type of the tasks.'),
               state: text('State of the tasks: prepared, waiting or running.'),
               tasks: integer('Number of tasks.'),
-              oldestAt: DateTime({ description: 'When the oldest task was created.' }),
+              oldestAt: DateTime({ description: 'Time at which the oldest task was created, in UTC.' }),
             },
             { title: 'BulkQueue', description: 'Bulk tasks of one type and state.' },
           ),
@@ -187,19 +190,19 @@ export const listQueues = {
 
 const Run = Type.Object(
   {
-    kind: Type.Enum(['backup', 'restore'], { description: 'Which command ran.' }),
-    startedAt: DateTime({ description: 'When the command started.' }),
-    finishedAt: DateTime({ description: 'When the command ended.' }),
+    kind: Type.Enum(['backup', 'restore'], { description: 'Command that ran.' }),
+    startedAt: DateTime({ description: 'Time at which the command started, in UTC.' }),
+    finishedAt: DateTime({ description: 'Time at which the command ended, in UTC.' }),
     host: text('Machine on which the command ran.'),
     file: text('File that was written or read.'),
     program: text('Version of the program.'),
-    encrypted: flag('true: the file is encrypted with a passphrase.'),
-    withContents: flag('true: contents of files and blobs were included.'),
+    encrypted: flag('True when the file is encrypted with a passphrase.'),
+    withContents: flag('True when contents of files and blobs were included.'),
     tables: optional(integer('Number of tables.')),
     rows: optional(number('Number of rows.')),
     bytes: optional(number('Size of the file.')),
     sha256: optional(text('SHA-256 of the backup.')),
-    problem: optional(text('Why the command failed. Omitted if the command succeeded.')),
+    problem: optional(text('Reason why the command failed. Omitted if the command succeeded.')),
   },
   { title: 'BackupRun', description: 'A backup or restore that ran.' },
 )
@@ -216,8 +219,8 @@ const Setting = Type.Object(
     owner: text('Service that it belongs to, or `platform`.'),
     value: optional(text('Value in effect; `********` if it is a secret. Omitted if it is not set.')),
     default: optional(text('Default value. Omitted if the setting has no default.')),
-    origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
-    secret: flag('true: the value is never shown.'),
+    origin: Type.Enum(['default', 'environment', 'file'], { description: 'Source of the value.' }),
+    secret: flag('True when the value is never shown.'),
     meaning: text('Description of the setting.'),
   },
   { title: 'SettingInEffect', description: 'A setting with its value.' },

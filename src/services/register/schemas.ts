@@ -31,14 +31,14 @@ export const EndpointToken = () =>
 export const EndpointVersion = Type.Object(
   {
     name: Name({ description: 'Name of the application version.' }),
-    registeredDate: DateTime({ description: 'When the endpoint was registered in this version, in UTC.' }),
+    registeredDate: DateTime({ description: 'Time at which the endpoint was registered in this version, in UTC.' }),
   },
   { title: 'EndpointVersion', description: 'The application version of an endpoint.' },
 )
 export const Endpoint = Type.Object(
   {
     endpointId: Name({ description: 'Id of the endpoint, unique on the platform.' }),
-    createdDate: DateTime({ description: 'When the endpoint was registered, in UTC.' }),
+    createdDate: DateTime({ description: 'Time at which the endpoint was registered, in UTC.' }),
     appName: Name({ description: 'Name of the application.' }),
     appVersion: describedAs(EndpointVersion, 'Version of the application.'),
     metadata: Type.Optional(
@@ -46,7 +46,8 @@ export const Endpoint = Type.Object(
     ),
     metadataUpdatedDate: Type.Optional(
       DateTime({
-        description: 'When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed.',
+        description:
+          'Time of the last change of the metadata, in UTC. Omitted without `metadata`, and if the metadata never changed.',
       }),
     ),
     filters: Type.Array(Name({ description: 'Id of a filter.' }), {
@@ -74,7 +75,7 @@ export const Relation = Type.Object(ends, {
   description: 'A directed relation between two endpoints.',
 })
 export const FailedRelation = Type.Object(
-  { ...ends, reason: Type.String({ description: 'Why the relation was not made.' }) },
+  { ...ends, reason: Type.String({ description: 'Reason why the relation was not made.' }) },
   { title: 'FailedRelation', description: 'A relation that was not made.' },
 )
 const relations = {

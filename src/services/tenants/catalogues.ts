@@ -223,10 +223,8 @@ export const catalogues = [
     fields: {
       tenant_id: TenantId(),
       subscription_type: SubscriptionTypeV2('Kind of the subscription; the platform only stores it.'),
-      starts_at: Type.Optional(
-        DateTimeText({ description: 'When the subscription begins (ISO 8601). Default: none.' }),
-      ),
-      ends_at: Type.Optional(DateTimeText({ description: 'When the subscription ends (ISO 8601). Default: none.' })),
+      starts_at: Type.Optional(DateTimeText({ description: 'Start of the subscription, in ISO 8601. Default: none.' })),
+      ends_at: Type.Optional(DateTimeText({ description: 'End of the subscription, in ISO 8601. Default: none.' })),
     },
   },
   {

@@ -8,7 +8,7 @@ const Status = Type.Enum([...tokenStatuses], {
     'Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. ' +
     'Suspended: rejected until it is Active again. Revoked: rejected for ever.',
 })
-const createdDate = DateTime({ description: 'When the token was created, in UTC.' })
+const createdDate = DateTime({ description: 'Time at which the token was created, in UTC.' })
 const applicationName = Name({ description: 'Name of the application that the endpoint belongs to.' })
 
 const described = {
@@ -16,7 +16,7 @@ const described = {
   createdDate,
   applicationName,
   updatedDate: Type.Optional(
-    DateTime({ description: 'When the status last changed, in UTC. Omitted if the status never changed.' }),
+    DateTime({ description: 'Time of the last change of the status, in UTC. Omitted if the status never changed.' }),
   ),
 }
 const Token = Type.Object(described, {

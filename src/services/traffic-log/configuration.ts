@@ -13,7 +13,7 @@ export const requestStatusInstance = defineInstance({
           minimum: 1,
           maximum: 10_000,
           default: 1000,
-          description: 'How many of the last requests of an endpoint to an extension are remembered',
+          description: 'Number of last requests of an endpoint to an extension that are remembered',
         }),
       ),
     }),
@@ -34,8 +34,8 @@ export const trafficLogInstance = defineInstance({
         Type.Enum([...levels], {
           default: 'all',
           description:
-            'What the traffic log keeps. all: every message. headers: every message without its payload. errors: rejected ' +
-            'messages and the responses to them. off: nothing.',
+            'Messages that the traffic log keeps. all: every message. headers: every message without its payload. errors: rejected ' +
+            'messages and the responses to them. off: none.',
         }),
       ),
     }),

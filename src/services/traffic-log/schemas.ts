@@ -49,7 +49,7 @@ const TrafficRecord = Type.Object(
           '`payloadBytes` (its full size in bytes) where it was cut, or left out by the level (`payloadOmitted`).',
       }),
     ),
-    createdAt: DateTime({ description: 'When the platform received or sent the message, in UTC.' }),
+    createdAt: DateTime({ description: 'Time at which the platform received or sent the message, in UTC.' }),
   },
   { title: 'TrafficRecord', description: 'A message that a device sent or received.' },
 )
@@ -99,14 +99,14 @@ export const listTraffic = {
 
 const Refusal = Type.Object(
   {
-    createdAt: DateTime({ description: 'When the first of these requests was refused, in UTC.' }),
+    createdAt: DateTime({ description: 'Time at which the first of these requests was refused, in UTC.' }),
     count: Type.Integer({
       description: 'Number of refusals with the same reason and origin within about one second.',
     }),
     tenantId: Type.Optional(Type.String({ description: 'Id of the tenant. Omitted if the tenant is not known.' })),
     reason: Type.String({ description: 'Code of the reason, such as `token_unknown` or `too_many_messages`.' }),
     detail: Type.Optional(Type.String({ description: 'More about the reason, in words.' })),
-    transport: Type.String({ description: 'How the client connected: `mqtt`, `mqtts`, `websocket` or `http`.' }),
+    transport: Type.String({ description: 'Transport of the connection: `mqtt`, `mqtts`, `websocket` or `http`.' }),
     address: Type.Optional(Type.String({ description: 'IP address of the client.' })),
     clientId: Type.Optional(Type.String({ description: 'MQTT client id.' })),
     username: Type.Optional(Type.String({ description: 'MQTT username.' })),

@@ -61,13 +61,13 @@ export const VpnClient = Type.Object(
     }),
     subnet: Type.String({ description: 'Range of addresses of the clients of this type in the tenant, in CIDR.' }),
     username: Type.Optional(Type.String({ description: 'User name on the gateway. Omitted if no user name is set.' })),
-    sshKey: Type.Boolean({ description: 'Whether a public key for SSH is stored.' }),
+    sshKey: Type.Boolean({ description: 'True when a public key for SSH is stored.' }),
     protocol,
-    created: DateTime({ description: 'When the client was created, in UTC.' }),
+    created: DateTime({ description: 'Time at which the client was created, in UTC.' }),
     lastConnected: Type.Optional(
       DateTime({
         description:
-          'When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Omitted if it was never connected.',
+          'Time at which the client was last connected to the VPN, in UTC; exact to the minute while the client is connected. Omitted if it was never connected.',
       }),
     ),
   },
@@ -105,7 +105,7 @@ const ClientPage = Type.Object(
     pageSize: Type.Integer({ description: 'Maximum number of clients on a page.' }),
     server: Type.Object(
       {
-        running: Type.Boolean({ description: 'Whether clients can connect now.' }),
+        running: Type.Boolean({ description: 'True when clients can connect now.' }),
         problem: Type.Optional(
           Type.String({ description: 'Explains why the server cannot run. Omitted if there is no problem.' }),
         ),

@@ -3,7 +3,8 @@ import { count } from '../../parts/texts.ts'
 export const texts = {
   // nodes
   nodesTitle: 'Nodes',
-  nodesLead: 'The processes of the platform. Each process can answer every request; several processes share one database.',
+  nodesLead:
+    'The processes of the platform. Each process can answer every request; several processes share one database.',
   version: 'Version',
   nodes: 'Nodes',
   versions: (versions: readonly string[]) => versions.join(', '),

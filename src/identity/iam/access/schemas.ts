@@ -17,7 +17,7 @@ const Reason = Type.Object(
     }),
     scope: Type.String({ description: 'The scope that the role or grant has; `*` is every scope.' }),
     byCreation: Type.Optional(
-      Type.Boolean({ description: 'true: the subject has the grant because it created the resource.' }),
+      Type.Boolean({ description: 'True when the subject has the grant because it created the resource.' }),
     ),
   },
   { title: 'Reason', description: 'A role or grant that gives a scope.' },

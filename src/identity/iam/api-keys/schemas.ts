@@ -12,11 +12,15 @@ const fields = {
   scopes: Type.Optional(
     scopeNames('Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner.'),
   ),
-  expiresAt: Type.Optional(DateTime({ description: 'When the key expires, in UTC. Omitted if it never expires.' })),
-  lastUsedAt: Type.Optional(
-    DateTime({ description: 'When the key was last used, in UTC, exact to the minute. Omitted if it was never used.' }),
+  expiresAt: Type.Optional(
+    DateTime({ description: 'Time at which the key expires, in UTC. Omitted if it never expires.' }),
   ),
-  createdAt: DateTime({ description: 'When the key was created, in UTC.' }),
+  lastUsedAt: Type.Optional(
+    DateTime({
+      description: 'Time of the last use of the key, in UTC, exact to the minute. Omitted if it was never used.',
+    }),
+  ),
+  createdAt: DateTime({ description: 'Time at which the key was created, in UTC.' }),
 }
 export const ApiKey = Type.Object(fields, {
   title: 'ApiKey',
@@ -29,7 +33,9 @@ export const NewApiKey = Type.Object(
     name: Name({ description: 'Name of the API key for people: 1 to 255 characters.' }),
     scopes: Type.Optional(Scopes('Scopes that the key is limited to. Default: all scopes that the caller holds.')),
     expiresAt: Type.Optional(
-      DateTimeText({ description: 'When the key expires: ISO 8601, in the future. Default: never.' }),
+      DateTimeText({
+        description: 'Time at which the key expires, in ISO 8601 and in the future. Default: the key does not expire.',
+      }),
     ),
   },
   { title: 'NewApiKey', description: 'An API key to create for the caller.' },

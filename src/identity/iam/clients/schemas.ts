@@ -9,7 +9,7 @@ export const Client = Type.Object(
       description:
         'frontend: for logins of users. backend: for service accounts, and for logins in web applications that keep a secret.',
     }),
-    public: Type.Boolean({ description: 'true: the client has no secret.' }),
+    public: Type.Boolean({ description: 'True when the client has no secret.' }),
     redirectUris: Type.Array(Type.String({ description: 'Address, or a prefix that ends in `*`.' }), {
       description:
         'Addresses that a login may return to. A frontend client may also return to the base URL and to loopback addresses.',
@@ -17,7 +17,7 @@ export const Client = Type.Object(
     webOrigins: Type.Array(Type.String({ description: 'Origin, such as `https://app.example.com`.' }), {
       description: 'Origins of web pages that may call the platform (CORS).',
     }),
-    pkceRequired: Type.Boolean({ description: 'true: logins of this client need PKCE with S256.' }),
+    pkceRequired: Type.Boolean({ description: 'True when logins of this client need PKCE with S256.' }),
     roles: roleNames('Roles of the service account of the client.'),
   },
   { title: 'Client', description: 'An OAuth 2.0 client of the tenant.' },

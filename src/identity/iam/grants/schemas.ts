@@ -24,7 +24,7 @@ export const Grant = Type.Object(
     subject: describedAs(SubjectName, 'The user, role, client or API key that holds the grant.'),
     resource: Type.String({ description: resourceText }),
     scopes: scopeNames('Scopes that the subject holds on the resource and everything below it.'),
-    createdAt: DateTime({ description: 'When the grant was made, in UTC.' }),
+    createdAt: DateTime({ description: 'Time at which the grant was created, in UTC.' }),
   },
   { title: 'Grant', description: 'Scopes on a resource that a subject holds.' },
 )

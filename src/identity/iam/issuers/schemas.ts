@@ -18,7 +18,7 @@ export const Issuer = Type.Object(
         description: 'Path with dots to the claim with the names of roles. If it is omitted, the default applies.',
       }),
     ),
-    createdAt: DateTime({ description: 'When the issuer was registered, in UTC.' }),
+    createdAt: DateTime({ description: 'Time at which the issuer was registered, in UTC.' }),
   },
   { title: 'Issuer', description: 'An external OpenID Connect provider whose tokens the tenant accepts.' },
 )

@@ -59,9 +59,9 @@ const OwnFactor = Type.Object(
   {
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
-    createdAt: DateTime({ description: 'When the user added the second factor.' }),
+    createdAt: DateTime({ description: 'Time at which the user added the second factor, in UTC.' }),
     lastUsedAt: Type.Optional(
-      DateTime({ description: 'When the second factor was last used. Omitted if it was never used.' }),
+      DateTime({ description: 'Time of the last use of the second factor, in UTC. Omitted if it was never used.' }),
     ),
   },
   { title: 'OwnSecondFactor', description: 'A second factor of the caller. Secrets are never shown.' },
@@ -81,7 +81,8 @@ export const Profile = Type.Object(
       Type.Object(
         {
           rule: Type.Enum(['off', 'optional', 'required'], {
-            description: 'Whether users of the tenant have a second factor: never, if the user wants, or always.',
+            description:
+              'Rule of the tenant for second factors of its users. off: logins need a password only. optional: the user decides. required: every user needs a second factor.',
           }),
           factors: Type.Array(OwnFactor, { description: 'The factors of the user, the oldest first.' }),
           recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left.' }),
@@ -124,13 +125,15 @@ export const readProfile = {
 const Session = Type.Object(
   {
     id: Type.String({ description: 'Id of the session: the claim `sid` of the tokens of the session.' }),
-    current: Type.Boolean({ description: 'true: the access token of this request belongs to this session.' }),
+    current: Type.Boolean({ description: 'True when the access token of this request belongs to this session.' }),
     clientId: Type.Optional(Type.String({ description: 'Client that the user signed in to.' })),
     address: Type.Optional(Type.String({ description: 'Address from which the user signed in, if it is known.' })),
     userAgent: Type.Optional(Type.String({ description: 'Name that the used program gave itself (`User-Agent`).' })),
-    startedAt: Type.Optional(DateTime({ description: 'When the user signed in.' })),
-    lastUsedAt: Type.Optional(DateTime({ description: 'When the session last got tokens.' })),
-    expiresAt: DateTime({ description: 'When the session ends at the latest.' }),
+    startedAt: Type.Optional(DateTime({ description: 'Time at which the user signed in, in UTC.' })),
+    lastUsedAt: Type.Optional(DateTime({ description: 'Time at which the session last got tokens, in UTC.' })),
+    expiresAt: DateTime({
+      description: 'Time at which the session ends if the user does not sign out earlier, in UTC.',
+    }),
   },
   { title: 'Session', description: 'A login of the calling user.' },
 )

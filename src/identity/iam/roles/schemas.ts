@@ -7,8 +7,8 @@ export const Role = Type.Object(
     name: Type.String({ description: 'Name of the role.' }),
     description: Type.Optional(Type.String({ description: 'Free text.' })),
     scopes: scopeNames('Scopes that the role holds on the whole tenant.'),
-    builtIn: Type.Boolean({ description: 'true: the role belongs to the platform and cannot be changed.' }),
-    createdAt: DateTime({ description: 'When it was created, in UTC.' }),
+    builtIn: Type.Boolean({ description: 'True when the role belongs to the platform and cannot be changed.' }),
+    createdAt: DateTime({ description: 'Time at which the role was created, in UTC.' }),
   },
   { title: 'Role', description: 'A role: scopes that users and clients can be given together.' },
 )

@@ -7,7 +7,7 @@ const Scope = Type.Object(
     sentence: Type.String({ description: 'A sentence that says what the scope permits.' }),
     level: Type.Enum(['platform', 'tenant', 'resource'], {
       description:
-        'Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant.',
+        'Resource on which the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant.',
     }),
     builtInRoles: roleNames('Built-in roles that have the scope, besides platform-admin, which has all scopes.'),
     operations: Type.Array(

@@ -22,7 +22,7 @@ export const User = Type.Object(
     email: Type.Optional(Type.String({ description: 'E-mail address.' })),
     firstName: Type.Optional(Type.String({ description: 'First name.' })),
     lastName: Type.Optional(Type.String({ description: 'Last name.' })),
-    enabled: Type.Boolean({ description: 'true: the user can log in.' }),
+    enabled: Type.Boolean({ description: 'True when the user can log in.' }),
     roles: roleNames('Roles of the user.'),
   },
   { title: 'User', description: 'A user of the tenant.' },
@@ -38,7 +38,7 @@ export const NewUser = Type.Object(
     password: Type.Optional(
       Password('Password: 8 to 256 characters. Default: none; the user cannot log in until a password is set.'),
     ),
-    enabled: Type.Optional(Type.Boolean({ description: 'true: the user can log in. Default: true.' })),
+    enabled: Type.Optional(Type.Boolean({ description: 'True when the user can log in. Default: true.' })),
     roles: Type.Optional(RoleNames('Names of the roles of the user. Default: none.')),
   },
   { title: 'NewUser', description: 'A user to create.' },
@@ -53,7 +53,7 @@ export const UserChange = Type.Object(
     lastName: Type.Optional(orNull(Text(), 'Last name.')),
     password: Type.Optional(Password('New password: 8 to 256 characters. It ends the logins of the user.')),
     enabled: Type.Optional(
-      Type.Boolean({ description: 'true: the user can log in. false ends the logins of the user.' }),
+      Type.Boolean({ description: 'True when the user can log in. The value false ends the logins of the user.' }),
     ),
     roles: Type.Optional(RoleNames('Names of all roles that the user has from now on.')),
   },
@@ -151,9 +151,9 @@ const SecondFactor = Type.Object(
     id: Type.String({ description: 'Id of the factor.' }),
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
-    createdAt: DateTime({ description: 'When the user added the second factor.' }),
+    createdAt: DateTime({ description: 'Time at which the user added the second factor, in UTC.' }),
     lastUsedAt: Type.Optional(
-      DateTime({ description: 'When the second factor was last used. Omitted if it was never used.' }),
+      DateTime({ description: 'Time of the last use of the second factor, in UTC. Omitted if it was never used.' }),
     ),
   },
   { title: 'SecondFactor', description: 'A second factor of a user. Secrets are never shown.' },

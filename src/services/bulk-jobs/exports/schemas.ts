@@ -7,7 +7,7 @@ const file = {
   format: Type.Enum(['csv', 'ndjson'], {
     description: 'csv: RFC 4180 with a header line. ndjson: a JSON object in each line.',
   }),
-  gzip: Type.Optional(Type.Boolean({ description: 'True: the file is compressed with gzip. Default: false.' })),
+  gzip: Type.Optional(Type.Boolean({ description: 'True when the file is compressed with gzip. Default: false.' })),
 }
 const created = {
   response: {
@@ -68,7 +68,7 @@ export const exportSeries = {
       fromDate: RequestTime({ description: 'Only points after this time.' }),
       toDate: RequestTime({ description: 'Only points before this time.' }),
       includeTime: Type.Optional(
-        Type.Enum(['from', 'to', 'both', 'none'], { description: 'Which bounds are inclusive. Default: none.' }),
+        Type.Enum(['from', 'to', 'both', 'none'], { description: 'Bounds that are inclusive. Default: none.' }),
       ),
       aggregate: Type.Optional(
         Type.Enum(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'], {

@@ -10,12 +10,14 @@ const fields = {
   ...common.connectionFields,
   poolIds: common.poolIds,
   status: common.Status('SUSPENDED: no session with the network; its uplinks are dropped, commands wait.'),
-  netConnectionState: ConnectionState('Whether the MQTT session with the network is up, on any node.'),
+  netConnectionState: ConnectionState(
+    'State of the MQTT session with the network: CONNECTED if any node has a session.',
+  ),
   netConnectionError: Type.Optional(
-    Type.String({ description: 'Why there is no session; absent if there is no problem.' }),
+    Type.String({ description: 'Reason why there is no session; absent if there is no problem.' }),
   ),
   platformConnectionState: ConnectionState('DISCONNECTED while the tenant is not AVAILABLE.'),
-  platformConnectionError: Type.Optional(Type.String({ description: 'Why the tenant cannot communicate.' })),
+  platformConnectionError: Type.Optional(Type.String({ description: 'Reason why the tenant cannot communicate.' })),
 }
 const AppIntegration = Type.Object(fields, {
   title: 'AppIntegration',

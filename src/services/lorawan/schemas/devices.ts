@@ -21,7 +21,7 @@ const radioFields = {
     maximum: 223,
     description: 'Port of downlinks, if the encoder gives none. Default: 1.',
   }),
-  downlinkConfirmed: Type.Boolean({ description: 'Whether the device must confirm downlinks. Default: false.' }),
+  downlinkConfirmed: Type.Boolean({ description: 'True when the device must confirm downlinks. Default: false.' }),
 }
 const optionalRadioFields = {
   formatter: Type.Optional(radioFields.formatter),
@@ -58,12 +58,12 @@ const DeviceIntegration = Type.Object(
     downlinkConfirmed: radioFields.downlinkConfirmed,
     status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
     lastUplinkAt: Type.Optional(
-      common.date({ description: 'When the network received the last uplink of the device.' }),
+      common.date({ description: 'Time at which the network received the last uplink of the device, in UTC.' }),
     ),
     lastError: Type.Optional(
-      Type.String({ description: 'Why the last uplink was dropped or the last downlink failed.' }),
+      Type.String({ description: 'Reason why the last uplink was dropped or the last downlink failed.' }),
     ),
-    lastErrorAt: Type.Optional(common.date({ description: 'When the error of `lastError` happened.' })),
+    lastErrorAt: Type.Optional(common.date({ description: 'Time of the error in `lastError`, in UTC.' })),
     statistics: Statistics,
   },
   { title: 'DeviceIntegration', description: 'Links a device of the network with an endpoint.' },
@@ -111,7 +111,7 @@ export const createDevices = {
           Type.Object(
             {
               netDeviceId: Type.String({ description: 'Id of the device in the network.' }),
-              reason: Type.Optional(Type.String({ description: 'Why the registration of the device failed.' })),
+              reason: Type.Optional(Type.String({ description: 'Reason why the registration of the device failed.' })),
             },
             { title: 'FailedDevice', description: 'A device that could not be mapped.' },
           ),

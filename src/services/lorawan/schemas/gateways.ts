@@ -20,11 +20,15 @@ const infoFields = {
   frequencyPlanId: Name({ description: 'Frequency plan, such as `EU_863_870_TTN`.' }),
   gatewayServerAddress: Name({ description: 'Address of the gateway server of the network.' }),
 }
-const statusPublic = Type.Boolean({ description: 'Whether the network shows the status to everybody. Default: false.' })
-const locationPublic = Type.Boolean({
-  description: 'Whether the network shows the location to everybody. Default: false.',
+const statusPublic = Type.Boolean({
+  description: 'True when the network shows the status to everybody. Default: false.',
 })
-const enforceDutyCycle = Type.Boolean({ description: 'Whether the network keeps to the duty cycle. Default: true.' })
+const locationPublic = Type.Boolean({
+  description: 'True when the network shows the location to everybody. Default: false.',
+})
+const enforceDutyCycle = Type.Boolean({
+  description: 'True when the network does not exceed the permitted duty cycle. Default: true.',
+})
 const scheduleAnytimeDelay = Type.Unsafe<number>({
   type: 'number',
   minimum: 0,
@@ -109,7 +113,7 @@ export const createGateways = {
           Type.Object(
             {
               netGatewayId: Type.String({ description: 'Id of the gateway in the network.' }),
-              reason: Type.Optional(Type.String({ description: 'Why the registration of the gateway failed.' })),
+              reason: Type.Optional(Type.String({ description: 'Reason why the registration of the gateway failed.' })),
             },
             { title: 'FailedGateway', description: 'A gateway that could not be linked.' },
           ),

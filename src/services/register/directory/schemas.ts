@@ -61,20 +61,21 @@ const conditions = {
 const DirectoryEndpoint = Type.Object(
   {
     endpointId: Name({ description: 'Id of the endpoint, unique on the platform.' }),
-    createdDate: DateTime({ description: 'When the endpoint was registered, in UTC.' }),
+    createdDate: DateTime({ description: 'Time at which the endpoint was registered, in UTC.' }),
     appName: Name({ description: 'Name of the application.' }),
     appVersion: describedAs(EndpointVersion, 'Version of the application.'),
     connection: Type.Enum(['never', 'disconnected', 'connected'], { description: connectionText }),
     lastActivity: Type.Optional(
       DateTime({
         description:
-          'When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Omitted if it never did.',
+          'Time at which the endpoint last connected, disconnected or sent a message, in UTC. For messages it is exact to the minute. Omitted if the endpoint never did any of these.',
       }),
     ),
     metadata: Type.Optional(JsonObject({ description: 'Metadata by key. Present only if `include` asks for it.' })),
     metadataUpdatedDate: Type.Optional(
       DateTime({
-        description: 'When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed.',
+        description:
+          'Time of the last change of the metadata, in UTC. Omitted without `metadata`, and if the metadata never changed.',
       }),
     ),
   },
@@ -182,7 +183,7 @@ export const countDirectory = {
         total: Type.Integer({ description: 'Number of endpoints that were counted.' }),
         complete: Type.Boolean({
           description:
-            'True: all endpoints that meet the conditions were counted. False: counting took too long and was ended.',
+            'True when all endpoints that meet the conditions were counted; false when the platform stopped counting because it took too long.',
         }),
         counts: Type.Array(DimensionCounts, { description: 'One element for each key of `by`, in the same order.' }),
       },

@@ -291,7 +291,7 @@ export const deleteEndpoints = {
           Type.Object(
             {
               endpointId: Name({ description: 'Id of the endpoint.' }),
-              reason: Type.String({ description: 'Why the endpoint was not unregistered.' }),
+              reason: Type.String({ description: 'Reason why the endpoint was not unregistered.' }),
             },
             { title: 'FailedDeletion', description: 'An endpoint that was not unregistered.' },
           ),
@@ -371,7 +371,7 @@ export const readBatch = {
               endpointId: Type.Optional(Name({ description: 'Id of the endpoint, exactly as in the request.' })),
               metadata: Type.Optional(describedAs(Metadata, 'Metadata as it was sent.')),
               status: Type.Literal('FAILED', { description: 'Always FAILED.' }),
-              statusReason: Type.String({ description: 'Why the endpoint was not registered.' }),
+              statusReason: Type.String({ description: 'Reason why the endpoint was not registered.' }),
             },
             { title: 'BatchFailed', description: 'An endpoint that a batch could not register.' },
           ),

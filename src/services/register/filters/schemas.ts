@@ -13,8 +13,8 @@ const Filter = Type.Object(
     documentQuery: JsonObject({
       description: 'MongoDB find filter over `application_version` and `metadata` of an endpoint.',
     }),
-    createdDate: DateTime({ description: 'When the filter was created, in UTC.' }),
-    updatedDate: DateTime({ description: 'When the filter was last changed, in UTC.' }),
+    createdDate: DateTime({ description: 'Time at which the filter was created, in UTC.' }),
+    updatedDate: DateTime({ description: 'Time of the last change of the filter, in UTC.' }),
     matchedEndpointsCount: Type.Integer({
       description: 'Number of endpoints that match. While the status is pending: the number found so far.',
     }),

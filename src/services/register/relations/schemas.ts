@@ -20,7 +20,9 @@ export const link = {
     ...none,
     400: Type.Object(
       {
-        message: Type.Optional(Type.String({ description: 'What is wrong with the request as a whole.' })),
+        message: Type.Optional(
+          Type.String({ description: 'Description of a problem that concerns the whole request.' }),
+        ),
         successful: Type.Optional(Type.Array(Relation, { description: 'Relations that were made.' })),
         failed: Type.Optional(
           Type.Array(FailedRelation, { description: 'Relations that were not made, each with its reason.' }),

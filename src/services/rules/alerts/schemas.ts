@@ -23,17 +23,21 @@ const Alert = Type.Object(
     entityId: Type.String({ description: 'Id of the endpoint or of the tenant.' }),
     tenantId: Type.String({ description: 'Id of the tenant.' }),
     state: Type.Enum([...alertStates], { description: 'OPEN: the alert is active. RESOLVED: it has ended.' }),
-    acknowledgement: Type.Enum([...acknowledgements], { description: 'Whether a person has taken note of the alert.' }),
+    acknowledgement: Type.Enum([...acknowledgements], {
+      description: 'ACKNOWLEDGED: a person has acknowledged the alert. UNACKNOWLEDGED: nobody has.',
+    }),
     message: Type.Optional(
       Type.String({ description: 'Text of the last activation. Omitted if the activation had no text.' }),
     ),
     activateReason: Type.Optional(Type.String({ description: 'The same text as `message`.' })),
     resolveReason: Type.Optional(
-      Type.String({ description: 'Why the alert was resolved. Omitted if no reason was given.' }),
+      Type.String({ description: 'Reason why the alert was resolved. Omitted if no reason was given.' }),
     ),
-    startedAt: DateTime({ description: 'When the alert was activated first, in UTC.' }),
-    lastActiveAt: DateTime({ description: 'When the alert was activated last, in UTC.' }),
-    resolvedAt: Type.Optional(DateTime({ description: 'When the alert was resolved, in UTC. Omitted if it is open.' })),
+    startedAt: DateTime({ description: 'Time of the first activation of the alert, in UTC.' }),
+    lastActiveAt: DateTime({ description: 'Time of the last activation of the alert, in UTC.' }),
+    resolvedAt: Type.Optional(
+      DateTime({ description: 'Time at which the alert was resolved, in UTC. Omitted if it is open.' }),
+    ),
     alertSettingId: Type.Optional(
       Type.String({
         description: 'Id of the alert setting that activated the alert. Omitted if a rule activated the alert.',
@@ -214,7 +218,7 @@ export const deleteAlerts = {
           Type.Object(
             {
               alertId: Type.String({ description: 'Id of the alert.' }),
-              reason: Type.String({ description: 'Why the alert was not deleted.' }),
+              reason: Type.String({ description: 'Reason why the alert was not deleted.' }),
             },
             { title: 'AlertNotDeleted', description: 'An alert that was not deleted.' },
           ),
@@ -284,7 +288,7 @@ export const resolveAlert = {
   body: Type.Object(
     {
       ...entity,
-      reason: Type.Optional(Text({ maxLength: 4000, description: 'Why the alert is resolved. Default: none.' })),
+      reason: Type.Optional(Text({ maxLength: 4000, description: 'Reason why the alert is resolved. Default: none.' })),
     },
     { title: 'AlertResolution', description: 'A resolution.', examples: [{ reason: 'window closed' }] },
   ),
@@ -298,7 +302,7 @@ const LifecycleEvent = Type.Object(
     eventType: Type.Enum([...lifecycleEventTypes], {
       description: 'ACTIVATED: the alert was opened. UPDATED: severity, message or acknowledgement changed.',
     }),
-    createdAt: DateTime({ description: 'When the change happened, in UTC.' }),
+    createdAt: DateTime({ description: 'Time of the change, in UTC.' }),
     userId: Type.Optional(
       Type.String({ description: 'Id of the caller that made the change. Omitted if a rule made the change.' }),
     ),

@@ -12,7 +12,9 @@ const text = (description: string) => Type.String({ description })
 const Trace = Type.Object(
   {
     id: text('Id of the trace.'),
-    traceId: text('Id of the chain: all runs that follow from one event, because the effects of a rule can start further rules.'),
+    traceId: text(
+      'Id of the chain: all runs that follow from one event, because the effects of a rule can start further rules.',
+    ),
     entityType: text('RULE, or the type of the action, such as WEBHOOK_ACTION.'),
     entityId: text('Id of the rule or action.'),
     raisedOnEntityType: text('ENDPOINT for runs that a trigger started for an endpoint, otherwise ON_DEMAND.'),
@@ -20,15 +22,15 @@ const Trace = Type.Object(
     outcome: text('SUCCESS or FAILURE.'),
     stage: Type.Optional(
       text(
-        'Where the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT.',
+        'Stage in which the execution failed: EXPRESSION_EVALUATION, ACTION_EXECUTION, RULE_DISABLED, TIMEOUT or DEPTH_LIMIT.',
       ),
     ),
-    reason: Type.Optional(text('Why the execution failed; failures of scripts have line and column.')),
+    reason: Type.Optional(text('Reason why the execution failed; failures of scripts have line and column.')),
     metadata: JsonObject({
       description:
         'Details: ruleVersion, returnedValue, triggerId, triggerType, eventId, durationMs, log; attempts of webhooks.',
     }),
-    createdAt: DateTime({ description: 'When the execution ended, in UTC.' }),
+    createdAt: DateTime({ description: 'Time at which the execution ended, in UTC.' }),
   },
   { title: 'Trace', description: 'One run of a rule or action.' },
 )
@@ -135,7 +137,9 @@ const Effect = Type.Object(
   {
     actionId: text('Id of the action.'),
     type: text('Type of the action, as in paths.'),
-    wouldDo: AnyJson({ description: 'What the action would have done.' }),
+    wouldDo: AnyJson({
+      description: 'Effect of the action, without the execution: for example the request of a webhook.',
+    }),
   },
   { title: 'Effect', description: 'The effect that an action would have had.' },
 )
@@ -149,7 +153,11 @@ export const tryRule = {
   params: ofRule,
   body: Type.Object(
     {
-      traceId: Type.Optional(Text({ description: 'Id of a chain in which the rule ran; the rule runs on the event of this chain. Default: none.' })),
+      traceId: Type.Optional(
+        Text({
+          description: 'Id of a chain in which the rule ran; the rule runs on the event of this chain. Default: none.',
+        }),
+      ),
       trigger: Type.Optional(JsonObject({ description: '`ctx.trigger` of the run. Default: none.' })),
       endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: the endpoint of the event.' })),
       expression: Type.Optional(
@@ -221,7 +229,7 @@ const Difference = Type.Object(
   {
     eventId: text('Id of the message in the traffic log.'),
     endpointId: text('Endpoint that sent the message.'),
-    at: text('When the message arrived, in UTC.'),
+    at: text('Time at which the message arrived, in UTC.'),
     before: Type.Union([Type.String(), Type.Null()], {
       description: 'The value that the rule returned when the message arrived. Null if the rule did not run.',
     }),
@@ -239,9 +247,9 @@ const replaySummary = {
   replayId: text('Id of the replay.'),
   from: DateTime({ description: 'Start of the period, in UTC.' }),
   to: DateTime({ description: 'End of the period, in UTC.' }),
-  createdAt: DateTime({ description: 'When the replay was started, in UTC.' }),
+  createdAt: DateTime({ description: 'Time at which the replay was started, in UTC.' }),
   status: text('RUNNING, COMPLETED, FAILED or CANCELED.'),
-  reason: Type.Optional(text('Why the replay failed.')),
+  reason: Type.Optional(text('Reason why the replay failed.')),
   progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the period that is done, from 0 to 1.' }),
   eventsCount: Type.Integer({ description: 'Number of messages for which the rule ran.' }),
   skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
@@ -293,8 +301,8 @@ const DeadLetter = Type.Object(
     triggerId: text('Trigger that was to start the rule.'),
     endpointId: Type.Optional(text('Endpoint of the event.')),
     eventId: text('Id of the event.'),
-    reason: text('Why the platform could not run the rule.'),
-    createdAt: DateTime({ description: 'When the last attempt ended, in UTC.' }),
+    reason: text('Reason why the platform could not run the rule.'),
+    createdAt: DateTime({ description: 'Time at which the last attempt ended, in UTC.' }),
   },
   {
     title: 'DeadLetter',

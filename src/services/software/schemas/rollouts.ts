@@ -45,7 +45,7 @@ export const retryRollout = {
   response: {
     200: Type.Object(
       { endpointsCount: Type.Integer({ minimum: 0, description: 'Number of endpoints that had failed.' }) },
-      { title: 'SoftwareRetried', description: 'How many endpoints are offered the version again.' },
+      { title: 'SoftwareRetried', description: 'Number of endpoints that are offered the version again.' },
     ),
   },
   fails: noSoftware,
@@ -60,7 +60,7 @@ export const readRollout = {
     200: Type.Object(
       {
         rolloutState,
-        reason: Type.Optional(Type.String({ description: 'Why the rollout is halted.' })),
+        reason: Type.Optional(Type.String({ description: 'Reason why the rollout is halted.' })),
         counts: Type.Object(
           {
             waiting: count('Endpoints whose target is this version and that were not offered it yet.'),
@@ -126,7 +126,7 @@ const described = {
   ),
   lastAppliedStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
   reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
-  updatedDate: DateTime({ description: 'When the endpoint last reported or was offered a version, in UTC.' }),
+  updatedDate: DateTime({ description: 'Time at which the endpoint last reported or was offered a version, in UTC.' }),
   state,
   failedVersion: Type.Optional(
     Type.String({
@@ -134,7 +134,9 @@ const described = {
     }),
   ),
   offeredVersion: Type.Optional(Type.String({ description: 'The version that was offered and not reported yet.' })),
-  offeredDate: Type.Optional(DateTime({ description: 'When the version was offered to the endpoint, in UTC.' })),
+  offeredDate: Type.Optional(
+    DateTime({ description: 'Time at which the version was offered to the endpoint, in UTC.' }),
+  ),
 }
 const SoftwareEndpoint = Type.Object(described, {
   title: 'SoftwareEndpoint',
@@ -143,9 +145,9 @@ const SoftwareEndpoint = Type.Object(described, {
 const Attempt = Type.Object(
   {
     version: Type.String({ description: 'The version that was offered.' }),
-    offeredDate: DateTime({ description: 'When the version was offered to the endpoint, in UTC.' }),
+    offeredDate: DateTime({ description: 'Time at which the version was offered to the endpoint, in UTC.' }),
     reportedDate: Type.Optional(
-      DateTime({ description: 'When the endpoint reported, in UTC. Omitted if it has not reported yet.' }),
+      DateTime({ description: 'Time at which the endpoint reported, in UTC. Omitted if it has not reported yet.' }),
     ),
     statusCode: Type.Optional(Type.Integer({ description: 'Status code of the report; 2xx: applied.' })),
     reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the report.' })),

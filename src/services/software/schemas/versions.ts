@@ -30,11 +30,17 @@ const minimumAttempts = Type.Integer({
 })
 const NewFailureThreshold = Type.Object(
   { percent, minimumAttempts: Type.Optional(minimumAttempts) },
-  { title: 'NewSoftwareFailureThreshold', description: 'When the rollout of a version halts by itself.' },
+  {
+    title: 'NewSoftwareFailureThreshold',
+    description: 'Condition under which the platform halts the rollout of a version.',
+  },
 )
 const FailureThreshold = Type.Object(
   { percent, minimumAttempts },
-  { title: 'SoftwareFailureThreshold', description: 'When the rollout of a version halts by itself.' },
+  {
+    title: 'SoftwareFailureThreshold',
+    description: 'Condition under which the platform halts the rollout of a version.',
+  },
 )
 
 const strategies = ['suspended', 'targeted', 'general'] as const
@@ -54,7 +60,7 @@ const filters = Type.Array(RolloutFilter, {
   description: 'Filters for the strategy `targeted`. An endpoint must match one whose date has passed. Default: empty.',
 })
 const skipDispatchingToEndpoint = Type.Boolean({
-  description: 'True: the version is offered only once its file is uploaded. Default: false.',
+  description: 'True when the version is offered only once its file is uploaded. Default: false.',
 })
 const metadata = AnyJson({
   description: 'Any JSON for people and tools; devices do not get it.',
@@ -77,7 +83,10 @@ const changed = {
   filters: Type.Optional(filters),
   skipDispatchingToEndpoint: Type.Optional(skipDispatchingToEndpoint),
   failureThreshold: Type.Optional(
-    describedAs(NewFailureThreshold, 'When the rollout halts by itself. Default: never.'),
+    describedAs(
+      NewFailureThreshold,
+      'Condition under which the platform halts the rollout. Default: the platform never halts it.',
+    ),
   ),
 }
 const NewSoftware = Type.Object(
@@ -115,8 +124,8 @@ const Software = Type.Object(
     fileChecksum: Type.Optional(Type.String({ description: 'SHA-256 of the file, hexadecimal.' })),
     rolloutState,
     warnings,
-    createdDate: DateTime({ description: 'When the version was created, in UTC.' }),
-    updatedDate: DateTime({ description: 'When the version, its file or its rollout last changed, in UTC.' }),
+    createdDate: DateTime({ description: 'Time at which the version was created, in UTC.' }),
+    updatedDate: DateTime({ description: 'Time of the last change of the version, its file or its rollout, in UTC.' }),
   },
   { title: 'Software', description: 'A software version of an application.' },
 )

@@ -28,6 +28,6 @@ export const SubscriptionTypeV1 = (
 ) => Type.Enum(['PERMANENT', 'RENEWAL'], { description })
 
 export const statusReason = () =>
-  Type.String({ description: 'Why the tenant is FAILED. Absent with any other status.' })
+  Type.String({ description: 'Reason why the tenant is FAILED. Absent with any other status.' })
 /** The second name of a field, for existing clients. */
 export const sameAs = (field: string) => `The same as \`${field}\`, for existing clients.`

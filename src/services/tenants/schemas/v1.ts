@@ -19,7 +19,7 @@ const texts = {
   user_roles: 'Id of the role that the first administrator gets.',
   package_type: 'Id of the package type, which limits the storage of the tenant.',
   idp_server: 'Id of the identity provider server. The platform only stores it.',
-  analytics_enabled: 'true: analytics are on for the tenant. The platform only stores it.',
+  analytics_enabled: 'True when analytics are on for the tenant. The platform only stores it.',
 }
 const integer = (description: string) => Type.Integer({ description })
 
@@ -49,7 +49,7 @@ export const TenantV1 = Type.Object(
     internal_issuer: Type.Optional(Type.String({ description: 'Reserved; always absent.' })),
     status: Type.Enum([...tenantStatuses], { description: statusText }),
     status_reason: Type.Optional(statusReason()),
-    created: DateTime({ description: 'When the tenant was registered, in UTC.' }),
+    created: DateTime({ description: 'Time at which the tenant was registered, in UTC.' }),
     idp_server: integer(texts.idp_server),
     package_type: integer(texts.package_type),
     analytics_enabled: Type.Optional(Type.Boolean({ description: texts.analytics_enabled })),

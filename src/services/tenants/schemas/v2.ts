@@ -20,7 +20,7 @@ const statusesV2 = ['CREATING', 'UPDATING', 'FAILED', 'SUSPENDED', 'AVAILABLE', 
 const statusText =
   'AVAILABLE: in service. CREATING, UPDATING: the realm of the tenant is being built. FAILED: the realm could not be built. ' +
   'SUSPENDED: nobody can log in and devices are refused. DELETED: the tenant was deleted.'
-const analyticsText = 'true: analytics are on for the tenant. The platform only stores it.'
+const analyticsText = 'True when analytics are on for the tenant. The platform only stores it.'
 const themeText = 'Theme of the login page. The platform only stores it.'
 const packageText = 'Name of the package type, which limits the storage of the tenant.'
 
@@ -63,8 +63,8 @@ const tenant = {
     },
     { title: 'TenantAnalytics', description: 'Analytics of the tenant; reserved.' },
   ),
-  created: DateTime({ description: 'When the tenant was created, in UTC.' }),
-  modified: DateTime({ description: 'When the tenant last changed, in UTC.' }),
+  created: DateTime({ description: 'Time at which the tenant was created, in UTC.' }),
+  modified: DateTime({ description: 'Time of the last change of the tenant, in UTC.' }),
 }
 const Administrator = Type.Object(person, {
   title: 'TenantAdministrator',
@@ -308,7 +308,7 @@ export const listSubscriptions = {
 }
 
 const User = Type.Object(
-  { ...person, enabled: Type.Boolean({ description: 'true: the user can log in.' }) },
+  { ...person, enabled: Type.Boolean({ description: 'True when the user can log in.' }) },
   { title: 'TenantUser', description: 'A user of a tenant.' },
 )
 const ofTenant = {
@@ -327,7 +327,7 @@ export const listUsers = {
     ),
     enabled: Type.Optional(
       Type.Boolean({
-        description: 'true: only users who can log in. false: only users who cannot log in. Default: all.',
+        description: 'Only users who can log in (true) or who cannot log in (false). Default: all.',
       }),
     ),
   }),

@@ -86,7 +86,7 @@ const span = {
     Type.Enum(['from', 'to', 'both', 'none'], {
       default: 'none',
       description:
-        'Which bounds are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none.',
+        'Bounds that are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none.',
     }),
   ),
   sort: Type.Optional(
@@ -184,7 +184,7 @@ export const searchData = {
     },
     {
       title: 'DataSearch',
-      description: 'Which historical points to return.',
+      description: 'Conditions for the historical points to return.',
       examples: [
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1d', toDate: 'now', endpointIDs: ['thermo-1'] },
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1y', toDate: 'now', aggregate: 'avg', interval: '1d' },
@@ -249,7 +249,7 @@ export const searchLast = {
     },
     {
       title: 'LastSearch',
-      description: 'Which of the last points to return.',
+      description: 'Conditions for the last points to return.',
       examples: [{ timeSeriesNames: ['auto~temperature'], endpointIDs: ['thermo-1'], limit: 10 }],
     },
   ),
@@ -308,7 +308,7 @@ export const watch = {
       Type.Boolean({
         default: false,
         description:
-          'true: begin with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. ' +
+          'True when the stream begins with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. ' +
           'Default: false.',
       }),
     ),

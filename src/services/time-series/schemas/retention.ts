@@ -18,7 +18,7 @@ const Retention = Type.Object(
   },
   {
     title: 'Retention',
-    description: 'How long points are kept.',
+    description: 'Retention: the time for which points are kept.',
     additionalProperties: false,
     examples: [{ days: 365, series: { 'auto~vibration': 30 } }],
   },
@@ -44,7 +44,10 @@ const RetentionPreview = Type.Object(
           }),
           bytes: Type.Integer({ description: 'Size of the packed points in bytes.' }),
         },
-        { title: 'SeriesRetentionPreview', description: 'What a retention would delete of one value of a series.' },
+        {
+          title: 'SeriesRetentionPreview',
+          description: 'Points of one value of a series that a retention would delete.',
+        },
       ),
       { description: 'Every value of a series that is not kept for ever.' },
     ),
@@ -52,14 +55,14 @@ const RetentionPreview = Type.Object(
       Type.Object(
         {
           place: Type.String({ description: 'Path of the wrong part in the configuration.' }),
-          problem: Type.String({ description: 'Why this part of the configuration cannot be used.' }),
+          problem: Type.String({ description: 'Reason why this part of the configuration cannot be used.' }),
         },
         { title: 'ConfigurationProblem', description: 'A part of a configuration that is not valid.' },
       ),
       { description: 'Parts of the configured retention that are not valid; these parts delete nothing.' },
     ),
   },
-  { title: 'RetentionPreview', description: 'What a retention would delete now.' },
+  { title: 'RetentionPreview', description: 'Points that a retention would delete now.' },
 )
 
 const previewText =

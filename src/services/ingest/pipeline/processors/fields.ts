@@ -32,10 +32,10 @@ export const set: ProcessorDefinition = {
     field: 'Field to set; may be a template.',
     value: 'Value; texts in it are templates. Give this or `copy_from`.',
     copy_from: 'Field whose value is copied.',
-    override: 'Whether a field that already has a value other than null is set, default true.',
+    override: 'True when a field is replaced that already has a value other than null. Default: true.',
     ignore_empty_value: 'If true, a value that is null or an empty text changes nothing. Default: false.',
     media_type:
-      'How `{{field}}` is escaped: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
+      'Escaping of `{{field}}`: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
   },
   compile: (config) => {
     const { path, parts } = compilePath(requiredText(config, 'field'))
@@ -106,7 +106,7 @@ export const rename: ProcessorDefinition = {
     field: 'Field to rename; may be a template.',
     target_field: 'New name; may be a template.',
     ignore_missing: 'If true, a missing field is not a failure. Default: false.',
-    override: 'Whether a field that already has the new name is replaced, default false.',
+    override: 'True when a field that already has the new name is replaced. Default: false.',
   },
   compile: (config) => {
     const from = compilePath(requiredText(config, 'field'))
@@ -141,9 +141,9 @@ export const append: ProcessorDefinition = {
   options: {
     field: 'Field to append to; may be a template.',
     value: 'Value or list of values; texts in it are templates.',
-    allow_duplicates: 'Whether values that the list already has are appended, default true.',
+    allow_duplicates: 'True when values that the list already has are appended again. Default: true.',
     media_type:
-      'How `{{field}}` is escaped: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
+      'Escaping of `{{field}}`: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
   },
   compile: (config) => {
     const { path, parts } = compilePath(requiredText(config, 'field'))

@@ -50,7 +50,7 @@ export const foreach: ProcessorDefinition = {
   options: {
     field: 'Field with the list or object.',
     processor: 'Processor to run.',
-    ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
+    ignore_missing: 'True when a field that is missing or null is ignored; false when it is a failure. Default: false.',
   },
   compile: (config, { compileProcessor }) => {
     const field = requiredText(config, 'field')

@@ -32,7 +32,7 @@ export const findProcessor = (type: string): ProcessorDefinition | undefined =>
 /** Options that every processor has. */
 export const commonOptions: Record<string, string> = {
   if: 'Painless condition; the processor runs where it is true.',
-  ignore_failure: 'Whether the pipeline continues after a failure of this processor, default false.',
+  ignore_failure: 'True when the pipeline continues after a failure of this processor. Default: false.',
   on_failure: 'Processors that run when this processor fails.',
   tag: 'Name of this processor in failures.',
   description: 'Text for readers.',

@@ -14,7 +14,7 @@ import { checkedPath } from './paths.ts'
 export const textOptions = {
   field: 'Field to process; a list of texts is processed item by item.',
   target_field: 'Field for the result, default `field`.',
-  ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
+  ignore_missing: 'True when a field that is missing or null is ignored; false when it is a failure. Default: false.',
 }
 
 /** Reads a field. If the field is missing, returns null with `ignoreMissing`, and otherwise throws. */
@@ -98,7 +98,7 @@ export const split: ProcessorDefinition = {
   options: {
     ...textOptions,
     separator: 'Regular expression between the parts.',
-    preserve_trailing: 'Whether empty parts at the end are kept, default false.',
+    preserve_trailing: 'True when empty parts at the end are kept. Default: false.',
   },
   compile: (config) => {
     const pattern = patternOf(config, 'separator')

@@ -99,7 +99,7 @@ export const json: ProcessorDefinition = {
   options: {
     field: 'Field with the text.',
     target_field: 'Field for the value, default `field`.',
-    add_to_root: 'Whether the fields of the object become fields of the document, default false.',
+    add_to_root: 'True when the fields of the object become fields of the document. Default: false.',
     add_to_root_conflict_strategy: '`replace` (default) or `merge` for fields that the document already has.',
     allow_duplicate_keys: 'Accepted, but without effect: the last of several equal keys always wins.',
     strict_json_parsing: 'Accepted, but without effect: text after the value is always a failure.',

@@ -19,7 +19,8 @@ export const alertFields = {
   ),
   entityType: Type.Optional(
     Type.Enum(['ENDPOINT', 'TENANT'], {
-      description: 'Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT.',
+      description:
+        'Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT.',
     }),
   ),
 }

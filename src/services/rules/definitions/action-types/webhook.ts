@@ -29,7 +29,7 @@ const retryConfig = Type.Object(
       }),
     ),
   },
-  { title: 'WebhookRetryConfig', description: 'How often a failed request is repeated. If absent: never.' },
+  { title: 'WebhookRetryConfig', description: 'Repetitions of a failed request. Default: none.' },
 )
 
 export const webhook: ActionTypeDefinition = {

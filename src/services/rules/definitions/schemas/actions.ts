@@ -6,7 +6,9 @@ import * as common from './common.ts'
 const actionId = Type.Object({ actionId: Name({ description: 'Id of the action.' }) })
 
 const valueType = (name: string) =>
-  Type.Optional(Type.Enum(['SCRIPT', 'LITERAL'], { description: `Whether \`${name}\` is a script or a constant.` }))
+  Type.Optional(
+    Type.Enum(['SCRIPT', 'LITERAL'], { description: `Kind of \`${name}\`: SCRIPT or LITERAL (a constant).` }),
+  )
 
 /** Returns the shape of `valueTypes` with a field for each attribute. */
 const valueTypesOf = ({ attributes, title }: ActionTypeDefinition, description: string) =>
@@ -21,7 +23,7 @@ const attributesOf = ({ attributes }: ActionTypeDefinition) =>
 function bodyOf(definition: ActionTypeDefinition) {
   const valueTypes = valueTypesOf(
     definition,
-    'Says for each attribute whether its text is a script or a value. If absent, the text itself decides.',
+    'Kind of each attribute: SCRIPT or LITERAL (a constant). Default: SCRIPT if the text is a script with `return`, otherwise LITERAL.',
   )
   return Type.Object(
     {
@@ -47,7 +49,7 @@ const answerOf = (definition: ActionTypeDefinition) =>
       name: Type.String({ description: 'Name of the action.' }),
       ...attributesOf(definition),
       ...definition.fields,
-      valueTypes: valueTypesOf(definition, 'Which attributes are scripts and which are constants.'),
+      valueTypes: valueTypesOf(definition, 'Kind of each attribute: SCRIPT or LITERAL (a constant).'),
       statistics: common.Statistics,
       ...common.answered,
     } as Record<string, TSchema>,

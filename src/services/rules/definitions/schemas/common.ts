@@ -7,14 +7,16 @@ export const uiMetadata = Type.Optional(
   Text({ maxLength: 65_536, description: 'Text for a user interface; the platform does not read it. Default: none.' }),
 )
 export const script = (text: string) => Type.String({ minLength: 1, maxLength: 65_536, description: text })
-export const state = Type.Enum(['ENABLED', 'DISABLED'], { description: 'Whether triggers start the rule.' })
+export const state = Type.Enum(['ENABLED', 'DISABLED'], {
+  description: 'State of the rule: triggers start the rule only if it is ENABLED.',
+})
 
 const optionalText = (text: string) => Type.Optional(Type.String({ description: text }))
 export const answered = {
   description: optionalText('Free text.'),
   uiMetadata: optionalText('Text for a user interface.'),
-  createdAt: DateTime({ description: 'When the object was created, in UTC.' }),
-  updatedAt: DateTime({ description: 'When the object was last changed, in UTC.' }),
+  createdAt: DateTime({ description: 'Time at which the object was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'Time of the last change of the object, in UTC.' }),
 }
 
 const milliseconds = (text: string) => Type.Integer({ description: `${text}, in milliseconds; 0 without runs.` })

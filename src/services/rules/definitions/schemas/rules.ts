@@ -15,7 +15,9 @@ const body = Type.Object(
     description: common.description,
     expression,
     state: Type.Optional(
-      Type.Enum(['ENABLED', 'DISABLED'], { description: 'Whether triggers start the rule. Default: ENABLED.' }),
+      Type.Enum(['ENABLED', 'DISABLED'], {
+        description: 'State of the rule: triggers start the rule only if it is ENABLED. Default: ENABLED.',
+      }),
     ),
     uiMetadata: common.uiMetadata,
   },
@@ -107,8 +109,8 @@ const RuleVersion = Type.Object(
     expression: Type.String({ description: 'The script.' }),
     state: common.state,
     uiMetadata: common.answered.uiMetadata,
-    updatedAt: DateTime({ description: 'When the version was written, in UTC.' }),
-    updatedBy: Type.String({ description: 'Who wrote it: a user name, or the id of a client or key.' }),
+    updatedAt: DateTime({ description: 'Time at which the version was written, in UTC.' }),
+    updatedBy: Type.String({ description: 'Author of the version: a username, or the id of a client or key.' }),
   },
   { title: 'RuleVersion', description: 'The fields of a rule in one version.' },
 )
