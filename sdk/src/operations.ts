@@ -3,35 +3,35 @@ import type { BareCall, BareListCall, Call, Download, ListCall, ServerEvent, Upl
 
 /** The permissions of a user on a resource. */
 export interface AccessOfUser {
-  /** false: the user is disabled and may do nothing at present. */
+  /** True when the user is enabled. A disabled user may do nothing. */
   enabled: boolean
   /** The scopes, in the order of names. */
   content: ScopeOfUser[]
 }
 
-/** Links the tenant with a user of a LoRaWAN network, who owns gateways. The MQTT fields are kept and not used. */
+/** Links the tenant with a user of a LoRaWAN network, who owns gateways. The platform stores the MQTT fields but does not use them. */
 export interface AccountIntegration {
   /** Id of the account integration. */
   id: number
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. */
   netIdentityServerHost: string
-  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netApplicationServerHost?: string
-  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
+  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged. */
   netPlainMqttServerUrl?: string
-  /** False: no MQTT session, and the URL is unused. Default: true. */
+  /** True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true. */
   netMqttIntegrationEnabled: boolean
   /** Name for people. */
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** SUSPENDED: no gateway can be created with it. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -85,13 +85,13 @@ export interface ActionReference {
 
 /** The actions of a rule. */
 export interface ActionsOfRule {
-  /** Run unless the rule returns false, null or undefined. */
+  /** Actions that run unless the rule returns false, null or undefined. */
   positiveActions: ActionOfRule[]
-  /** Run if the rule returns false. */
+  /** Actions that run if the rule returns false. */
   negativeActions: ActionOfRule[]
 }
 
-/** A state of an endpoint or tenant that people should know. At most one alert of each type is open for an entity at a time. */
+/** A condition of an endpoint or tenant that people should know about. At most one alert of each type is open for an entity at a time. */
 export interface Alert {
   /** Id of the alert. */
   id: string
@@ -129,7 +129,7 @@ export interface Alert {
   entityMetadata?: Record<string, unknown>
 }
 
-/** An acknowledgement. */
+/** Fields of a request that acknowledges an alert. */
 export interface AlertAcknowledgement {
   /** The new acknowledgement. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
@@ -143,7 +143,7 @@ export interface AlertActivationAction {
   id: string
   /** Name of the action. */
   name: string
-  /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The type of the alert. Give either this field or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
   /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
@@ -151,13 +151,13 @@ export interface AlertActivationAction {
   severityLevelExpression?: string
   /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
-  /** Type of the alert. Give either this or `alertTypeExpression`. */
+  /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
-  /** Severity of the alert. If neither this nor the expression is given: MEDIUM. */
+  /** Severity of the alert. Default: MEDIUM, unless `severityLevelExpression` is given. */
   severityLevel?: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
   /** Kind of each attribute: SCRIPT or LITERAL (a constant). */
   valueTypes: AlertActivationActionValueTypes
@@ -178,7 +178,7 @@ export interface AlertActivationActionFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The type of the alert. Give either this field or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
   /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
@@ -186,13 +186,13 @@ export interface AlertActivationActionFields {
   severityLevelExpression?: string
   /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
-  /** Type of the alert. Give either this or `alertTypeExpression`. */
+  /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
   /** Kind of entity that the alert belongs to: ENDPOINT (the endpoint of the event) or TENANT. Default: ENDPOINT. */
   entityType?: 'ENDPOINT' | 'TENANT'
-  /** Severity of the alert. If neither this nor the expression is given: MEDIUM. */
+  /** Severity of the alert. Default: MEDIUM, unless `severityLevelExpression` is given. */
   severityLevel?: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
   valueTypes?: AlertActivationActionValueTypes
   /** Text for a user interface; the platform does not read it. Default: none. */
@@ -247,7 +247,7 @@ export interface AlertLifecycleEventPage {
   content: AlertLifecycleEvent[]
 }
 
-/** Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. Runs for alerts of the tenant have no endpoint. */
+/** Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. A run that an alert of the tenant starts has no endpoint. */
 export interface AlertLifecycleEventTrigger {
   /** Id of the trigger. */
   id: string
@@ -325,7 +325,7 @@ export interface AlertPage {
   content: Alert[]
 }
 
-/** A resolution. */
+/** Fields of a request that resolves an alert. */
 export interface AlertResolution {
   /** Id of the entity that the alert must belong to. Default: any. */
   entityId?: string
@@ -341,11 +341,11 @@ export interface AlertResolutionAction {
   id: string
   /** Name of the action. */
   name: string
-  /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The type of the alert. Give either this field or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
   /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
-  /** Type of the alert. Give either this or `alertTypeExpression`. */
+  /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
@@ -370,11 +370,11 @@ export interface AlertResolutionActionFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** The type of the alert. Give either this or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The type of the alert. Give either this field or `alertType`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   alertTypeExpression?: string
   /** The reason, for people. Not together with `message`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   messageExpression?: string
-  /** Type of the alert. Give either this or `alertTypeExpression`. */
+  /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string
   /** The reason, for people. Not together with `messageExpression`. */
   message?: string
@@ -401,7 +401,7 @@ export interface AlertResolutionActionValueTypes {
   messageExpression?: 'SCRIPT' | 'LITERAL'
 }
 
-/** Criteria, order and page. */
+/** Criteria of the search, order of the results, and page. */
 export interface AlertSearch {
   /** Only alerts of entities of this type: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
   entityType?: string
@@ -465,7 +465,7 @@ export interface AlertSetting {
   emailRecipients?: string[]
   /** URL that gets a POST request with `eventType` and `alert` when an alert opens and when it is resolved. Default: none. */
   webhookUrl?: string
-  /** State of the rule: triggers start the rule only if it is ENABLED. */
+  /** DISABLED stops activation, resolution and notices. */
   state: 'ENABLED' | 'DISABLED'
   /** Free text. */
   description?: string
@@ -521,7 +521,7 @@ export interface AlertSettingPage {
 export interface AlertsWidget {
   /** Kind of the widget. */
   kind: 'alerts'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -529,7 +529,7 @@ export interface AlertsWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -581,25 +581,25 @@ export interface AppIntegration {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. */
   netIdentityServerHost: string
-  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netApplicationServerHost?: string
-  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
+  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged. */
   netPlainMqttServerUrl?: string
-  /** False: no MQTT session, and the URL is unused. Default: true. */
+  /** True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true. */
   netMqttIntegrationEnabled: boolean
   /** Name for people. */
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
-  /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
+  /** SUSPENDED: no session with the network is open; uplinks are dropped, and commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
   /** State of the MQTT session with the network: CONNECTED if any node has a session. */
   netConnectionState: 'CONNECTED' | 'DISCONNECTED'
@@ -637,25 +637,25 @@ export interface AppIntegrationWithDevices {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. */
   netIdentityServerHost: string
-  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netApplicationServerHost?: string
-  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
+  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged. */
   netPlainMqttServerUrl?: string
-  /** False: no MQTT session, and the URL is unused. Default: true. */
+  /** True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true. */
   netMqttIntegrationEnabled: boolean
   /** Name for people. */
   name: string
   /** Description for people. */
   description?: string
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
-  /** SUSPENDED: no session with the network; its uplinks are dropped, commands wait. */
+  /** SUSPENDED: no session with the network is open; uplinks are dropped, and commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
   /** State of the MQTT session with the network: CONNECTED if any node has a session. */
   netConnectionState: 'CONNECTED' | 'DISCONNECTED'
@@ -727,7 +727,7 @@ export interface AssetChange {
   definition: string
   /** Hints for user interfaces that show this asset. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
-  /** Ids of pools; kept and returned. Default: none. */
+  /** Ids of pools. The platform only stores and returns them. Default: none. */
   poolIds?: string[]
 }
 
@@ -739,7 +739,7 @@ export interface AssetInput {
   definition: string
   /** Hints for user interfaces that show this asset. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
-  /** Ids of pools; kept and returned. Default: none. */
+  /** Ids of pools. The platform only stores and returns them. Default: none. */
   poolIds?: string[]
 }
 
@@ -783,7 +783,7 @@ export interface AssetType {
   type: string
   /** Name for people. */
   displayName: string
-  /** Describes the kind of thing that assets of this type are. */
+  /** Description of the asset type. */
   description?: string
   /** The JSON schema of definitions, as text. */
   definitionJsonSchema: string
@@ -805,13 +805,13 @@ export interface AssetTypeInput {
   type?: string
   /** Name for people. */
   displayName: string
-  /** Describes the kind of thing that assets of this type are. */
+  /** Description of the asset type. */
   description?: string
-  /** JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` says so. */
+  /** JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` names that version. */
   definitionJsonSchema: string
   /** Hints for user interfaces that show assets of this type. The platform only stores and returns them. Default: none. */
   uiJsonSchema?: string
-  /** Ids of pools; kept and returned. Default: none. */
+  /** Ids of pools. The platform only stores and returns them. Default: none. */
   poolIds?: string[]
 }
 
@@ -1031,7 +1031,7 @@ export interface BulkQueue {
 export interface ChartWidget {
   /** Kind of the widget. */
   kind: 'chart'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -1039,7 +1039,7 @@ export interface ChartWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -1049,7 +1049,7 @@ export interface ChartWidget {
   style?: 'line' | 'area' | 'bars' | 'steps' | 'points'
   /** Function over intervals, or for one value over the whole time. Default: chosen by the widget. */
   aggregate?: 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
-  /** Unit behind values. Default: none. */
+  /** Unit that is shown after values. Default: none. */
   unit?: string
   /** Name of the time variable, with `$`. Default: the first variable of that kind. */
   time?: string
@@ -1081,7 +1081,7 @@ export interface ClientChange {
   redirectUris?: string[]
   /** Origins of web pages that may call the platform (CORS), in addition to the origins of the realm template. */
   webOrigins?: string[]
-  /** false: logins without PKCE are accepted, for older applications. Default: true. */
+  /** True when logins need PKCE. The value false is for older applications. Default: true. */
   pkceRequired?: boolean
 }
 
@@ -1281,7 +1281,7 @@ export interface CommandTaskPage {
 export interface CommandWidget {
   /** Kind of the widget. */
   kind: 'command'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -1289,7 +1289,7 @@ export interface CommandWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -1301,7 +1301,7 @@ export interface CommandWidget {
   payload?: unknown
   /** Text of the button. Default: the type of the command. */
   label?: string
-  /** Question that has to be confirmed first. Default: none, the command is sent immediately. */
+  /** Question that the user must confirm before the command is sent. Default: none; the command is sent immediately. */
   confirm?: string
 }
 
@@ -1311,7 +1311,7 @@ export interface CommandsOfEndpoint {
   endpointId: string
   /** The commands, newest first. */
   commands: Command[]
-  /** Older commands are missing, because there are more than 1,000, or because their payloads are too large. Omitted if no command is missing. */
+  /** True when older commands are missing, because there are more than 1,000 or their payloads are too large. Otherwise omitted. */
   truncated?: true
 }
 
@@ -1917,13 +1917,13 @@ export interface DataSearch {
 
 /** Connections to the server. */
 export interface DatabaseConnections {
-  /** Connections of all programs to the server. */
+  /** Number of connections of all programs to the server. */
   total: number
-  /** Connections that run a statement. */
+  /** Number of connections that run a statement. */
   active: number
-  /** Connections of the nodes and commands of this platform. */
+  /** Number of connections of the nodes and commands of this platform. */
   ownConnections: number
-  /** Maximum of the server. */
+  /** Maximum number of connections to the server. */
   max: number
 }
 
@@ -1933,10 +1933,10 @@ export interface DatabaseStatus {
   version: string
   /** Time at which the server started, in UTC. */
   startedAt: string
-  /** Size of the database. */
+  /** Size of the database, in bytes. */
   bytes: number
   connections: DatabaseConnections
-  /** Age of the oldest open transaction. */
+  /** Age of the oldest open transaction, in seconds. */
   longestTransactionSeconds: number
   /** The 20 largest tables, the largest first. */
   tables: DatabaseTable[]
@@ -1948,7 +1948,7 @@ export interface DatabaseTable {
   schema: string
   /** Name of the table. */
   name: string
-  /** Size with indexes and all partitions. */
+  /** Size with indexes and all partitions, in bytes. */
   bytes: number
   /** Number of rows, estimated by PostgreSQL. */
   rows: number
@@ -2136,7 +2136,7 @@ export interface DeviceIntegration {
   endpointMetadata?: Record<string, unknown>
   /** Relations of the endpoint that is registered together with the device or gateway. Default: none. */
   endpointRelations?: (RelationFrom | RelationTo)[]
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** Payload formatter: JavaScript with `decodeUplink({bytes, fPort, recvTime})`, `encodeDownlink({data})` or both. An empty text removes the formatter. */
   formatter?: string
@@ -2144,7 +2144,7 @@ export interface DeviceIntegration {
   downlinkFPort: number
   /** True when the device must confirm downlinks. Default: false. */
   downlinkConfirmed: boolean
-  /** SUSPENDED: its uplinks are dropped, commands wait. */
+  /** SUSPENDED: the platform drops uplinks of the device, and commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
   /** Time at which the network received the last uplink of the device, in UTC. */
   lastUplinkAt?: string
@@ -2191,7 +2191,7 @@ export interface DeviceOfIntegration {
   name: string
   /** Description for people. */
   description?: string
-  /** SUSPENDED: its uplinks are dropped, commands wait. */
+  /** SUSPENDED: the platform drops uplinks of the device, and commands wait. */
   status: 'ACTIVE' | 'SUSPENDED'
 }
 
@@ -2243,7 +2243,7 @@ export type DocumentSearchResult = Record<string, unknown>
 
 /** The answers in the order of the searches. */
 export interface DocumentSearchResults {
-  /** Milliseconds. */
+  /** Duration of the searches, in milliseconds. */
   took: number
   /** The answer of each search with `status`, or `{error, status}`. */
   responses: unknown[]
@@ -2280,7 +2280,7 @@ export interface EffectiveScope {
   on: 'platform' | 'tenant' | 'resources'
 }
 
-/** A device as the platform knows it. */
+/** A device as it is stored in the register. */
 export interface Endpoint {
   /** Id of the endpoint, unique on the platform. */
   endpointId: string
@@ -2762,7 +2762,7 @@ export interface EntityReference {
 export interface EntityRelation {
   /** Kind of the entity. */
   ofEntityType: 'ASSET' | 'ENDPOINT'
-  /** One of the entities that were asked for. */
+  /** Entity of the request. */
   ofEntityId: string
   /** Kind of the entity. */
   entityType: 'ASSET' | 'ENDPOINT'
@@ -2842,9 +2842,9 @@ export interface Evaluation {
 export interface EventQueue {
   /** The handler that the events wait for. */
   subscription: string
-  /** Events that are not delivered yet. */
+  /** Number of events that are not delivered yet. */
   waiting: number
-  /** Sequences of events whose oldest event has failed and is tried again. */
+  /** Number of sequences of events whose oldest event has failed and is retried. */
   failing: number
   /** Time at which the oldest event was published, in UTC. */
   oldestAt: string
@@ -2957,7 +2957,7 @@ export interface GatewayIntegration {
   /** Relations of the endpoint that is registered together with the device or gateway. Default: none. */
   endpointRelations?: (RelationFrom | RelationTo)[]
   netGatewayInfo?: NetGatewayInfo
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds: string[]
   /** Status of the gateway integration. */
   status: 'ACTIVE' | 'SUSPENDED'
@@ -3120,13 +3120,13 @@ export interface IngestSimulationResult {
   docs: unknown[]
 }
 
-/** A template: with it, samples of the application are kept as documents for search. */
+/** A template of an application. Samples of an application with a template are stored as documents for search. */
 export interface IngestTemplate {
   /** Fields that documents have, as `properties` with their types. */
   mappings?: Record<string, unknown>
   /** `index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that documents are kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`. */
   settings?: Record<string, unknown>
-  /** Order of the template; kept and returned. Default: 0. */
+  /** Order of the template. The platform only stores and returns it. Default: 0. */
   order?: number
   [key: string]: unknown
 }
@@ -3136,7 +3136,7 @@ export type IngestTemplateByKey = Record<string, unknown>
 
 /** The new status of an integration. */
 export interface IntegrationStatus {
-  /** ACTIVE resumes, SUSPENDED suspends. The present status is accepted and changes nothing. */
+  /** New status: ACTIVE resumes the integration, SUSPENDED suspends it. Setting the present status changes nothing. */
   status: 'ACTIVE' | 'SUSPENDED'
 }
 
@@ -3303,13 +3303,13 @@ export interface JobPage {
 export interface JobQueue {
   /** Type of the jobs. */
   name: string
-  /** Jobs that wait for a worker. */
+  /** Number of jobs that wait for a worker. */
   queued: number
-  /** Jobs that wait for their time. */
+  /** Number of jobs that are scheduled for later. */
   delayed: number
-  /** Jobs that run. */
+  /** Number of jobs that run. */
   active: number
-  /** Jobs that failed after all retries, within the last week. */
+  /** Number of jobs that failed after all retries, within the last week. */
   failed: number
   /** Time at which the jobs were counted, in UTC. Omitted if the jobs have not been counted yet. */
   countedAt?: string
@@ -3426,7 +3426,7 @@ export interface ListedReplay {
   status: string
   /** Reason why the replay failed. */
   reason?: string
-  /** Part of the period that is done, from 0 to 1. */
+  /** Part of the period that has been processed, from 0 to 1. */
   progress: number
   /** Number of messages for which the rule ran. */
   eventsCount: number
@@ -3448,7 +3448,7 @@ export interface ListedReplayPage {
 export interface MapWidget {
   /** Kind of the widget. */
   kind: 'map'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -3456,7 +3456,7 @@ export interface MapWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -3594,17 +3594,17 @@ export interface NetGatewayInfo {
 export interface NewAccountIntegration {
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. */
   netIdentityServerHost: string
-  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netApplicationServerHost?: string
-  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
+  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged. */
   netPlainMqttServerUrl?: string
-  /** False: no MQTT session, and the URL is unused. Default: true. */
+  /** True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true. */
   netMqttIntegrationEnabled?: boolean
   /** Name for people. */
   name: string
@@ -3612,7 +3612,7 @@ export interface NewAccountIntegration {
   description?: string
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId: string
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3632,17 +3632,17 @@ export interface NewAppIntegration {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. */
   netIdentityServerHost: string
-  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged. Default: the identity server. */
   netApplicationServerHost?: string
-  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
+  /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged. */
   netPlainMqttServerUrl?: string
-  /** False: no MQTT session, and the URL is unused. Default: true. */
+  /** True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true. */
   netMqttIntegrationEnabled?: boolean
   /** Name for people. */
   name: string
@@ -3650,7 +3650,7 @@ export interface NewAppIntegration {
   description?: string
   /** API key of the network. It is encrypted at rest and never returned. */
   netApiKeyId: string
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3726,7 +3726,7 @@ export interface NewConfigurationJob {
   config: unknown
 }
 
-/** Default resource to create, or to put in the place of an existing entry. */
+/** Default resource to create, or to replace an existing entry with. */
 export interface NewDefaultResource {
   /** Name of the resource, unique. */
   resource_name: string
@@ -3738,7 +3738,7 @@ export interface NewDefaultResource {
   scopes: string[]
 }
 
-/** Default resource scope mapping to create, or to put in the place of an existing entry. */
+/** Default resource scope mapping to create, or to replace an existing entry with. */
 export interface NewDefaultResourceScopeMapping {
   /** Name of the resource. */
   resource: string
@@ -3746,13 +3746,13 @@ export interface NewDefaultResourceScopeMapping {
   scope: string
 }
 
-/** Default resource version to create, or to put in the place of an existing entry. */
+/** Default resource version to create, or to replace an existing entry with. */
 export interface NewDefaultResourceVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Default resource version mapping to create, or to put in the place of an existing entry. */
+/** Default resource version mapping to create, or to replace an existing entry with. */
 export interface NewDefaultResourceVersionMapping {
   /** Id of the version. */
   version: number
@@ -3794,7 +3794,7 @@ export interface NewDeviceIntegrations {
   appVersionName: string
   /** The devices, 1 to 1,000. */
   devices: NewDeviceIntegration[]
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3867,11 +3867,11 @@ export interface NewGatewayIntegration {
 export interface NewGatewayIntegrations {
   /** Application version of the endpoints that are registered together with devices or gateways. */
   appVersionName: string
-  /** True registers the gateways in the network; then each gateway needs `netGatewayInfo`. Default: false. */
+  /** True when the gateways are registered in the network; each gateway then needs `netGatewayInfo`. Default: false. */
   registerGatewaysOnNet?: boolean
   /** The gateways, 1 to 1,000. */
   gateways: NewGatewayIntegration[]
-  /** Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none. */
+  /** Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none. */
   poolIds?: string[]
 }
 
@@ -3885,7 +3885,7 @@ export interface NewGrant {
   scopes: string[]
 }
 
-/** Identity provider to create, or to put in the place of an existing entry. */
+/** Identity provider to create, or to replace an existing entry with. */
 export interface NewIdentityProvider {
   /** Name of the identity provider, unique. */
   name: string
@@ -3893,7 +3893,7 @@ export interface NewIdentityProvider {
   description?: string
 }
 
-/** Identity provider server to create, or to put in the place of an existing entry. */
+/** Identity provider server to create, or to replace an existing entry with. */
 export interface NewIdentityProviderServer {
   /** Address of the server, unique. */
   url: string
@@ -3949,7 +3949,7 @@ export interface NewNetGatewayInfo {
   scheduleAnytimeDelay?: number
 }
 
-/** Package type to create, or to put in the place of an existing entry. */
+/** Package type to create, or to replace an existing entry with. */
 export interface NewPackageType {
   /** Name of the package type, unique. */
   name: string
@@ -3976,19 +3976,19 @@ export interface NewPassword {
 /** Points by id of the endpoint, then by name of the series: `{<endpoint id>: {<series>: [{timestamp, values}]}}`. */
 export type NewPoints = Record<string, unknown>
 
-/** Policy to create, or to put in the place of an existing entry. */
+/** Policy to create, or to replace an existing entry with. */
 export interface NewPolicy {
   /** Name of the policy, unique. */
   name: string
   /** Kind of the policy. */
   type: string
-  /** Scopes that the policy is about. */
+  /** Scopes to which the policy applies. */
   scope: string[]
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Realm backend client template to create, or to put in the place of an existing entry. */
+/** Realm backend client template to create, or to replace an existing entry with. */
 export interface NewRealmBackendClientTemplate {
   /** Representation of a confidential client, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -3996,7 +3996,7 @@ export interface NewRealmBackendClientTemplate {
   description: string
 }
 
-/** Realm frontend client template to create, or to put in the place of an existing entry. */
+/** Realm frontend client template to create, or to replace an existing entry with. */
 export interface NewRealmFrontendClientTemplate {
   /** Representation of a public client, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -4004,7 +4004,7 @@ export interface NewRealmFrontendClientTemplate {
   description: string
 }
 
-/** Realm template to create, or to put in the place of an existing entry. */
+/** Realm template to create, or to replace an existing entry with. */
 export interface NewRealmTemplate {
   /** Representation of a realm, with the field names of Keycloak. */
   template: Record<string, unknown>
@@ -4032,7 +4032,7 @@ export interface NewRole {
   scopes: string[]
 }
 
-/** Role-scope mapping to create, or to put in the place of an existing entry. */
+/** Role-scope mapping to create, or to replace an existing entry with. */
 export interface NewRoleScopeMapping {
   /** Name of the role. */
   role: string
@@ -4040,7 +4040,7 @@ export interface NewRoleScopeMapping {
   scope: string
 }
 
-/** Role to create, or to put in the place of an existing entry. */
+/** Role to create, or to replace an existing entry with. */
 export interface NewRoleTemplate {
   /** Name of the role, unique. */
   name: string
@@ -4048,13 +4048,13 @@ export interface NewRoleTemplate {
   description?: string
 }
 
-/** Role version to create, or to put in the place of an existing entry. */
+/** Role version to create, or to replace an existing entry with. */
 export interface NewRoleVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Role-version mapping to create, or to put in the place of an existing entry. */
+/** Role-version mapping to create, or to replace an existing entry with. */
 export interface NewRoleVersionMapping {
   /** Id of the version. */
   version: number
@@ -4062,19 +4062,19 @@ export interface NewRoleVersionMapping {
   role: string
 }
 
-/** Scope to create, or to put in the place of an existing entry. */
+/** Scope to create, or to replace an existing entry with. */
 export interface NewScopeTemplate {
   /** Name of the scope, such as `endpoint:read`; unique. */
   name: string
 }
 
-/** Scope version to create, or to put in the place of an existing entry. */
+/** Scope version to create, or to replace an existing entry with. */
 export interface NewScopeVersion {
   /** Free text. Default: none. */
   description?: string
 }
 
-/** Scope-version mapping to create, or to put in the place of an existing entry. */
+/** Scope-version mapping to create, or to replace an existing entry with. */
 export interface NewScopeVersionMapping {
   /** Id of the version. */
   version: number
@@ -4170,7 +4170,7 @@ export interface NewTenant {
   admin: NewTenantUser
 }
 
-/** Tenant-policy mapping to create, or to put in the place of an existing entry. */
+/** Tenant-policy mapping to create, or to replace an existing entry with. */
 export interface NewTenantPolicyMapping {
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
@@ -4178,7 +4178,7 @@ export interface NewTenantPolicyMapping {
   policy_id: number
 }
 
-/** Tenant subscription to create, or to put in the place of an existing entry. */
+/** Tenant subscription to create, or to replace an existing entry with. */
 export interface NewTenantSubscription {
   /** Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit. */
   tenant_id: string
@@ -4280,7 +4280,7 @@ export interface NewUser {
   roles?: string[]
 }
 
-/** User template to create, or to put in the place of an existing entry. */
+/** User template to create, or to replace an existing entry with. */
 export interface NewUserTemplate {
   /** Username: 1 to 255 characters without line breaks, invisible characters and spaces at either end. */
   username: string
@@ -4349,11 +4349,11 @@ export interface Node {
 
 /** Connections of clients and devices. */
 export interface NodeConnections {
-  /** Open HTTP connections. */
+  /** Number of open HTTP connections. */
   http: number
   /** Maximum number of HTTP connections. */
   httpMax: number
-  /** Open MQTT connections. */
+  /** Number of open MQTT connections. */
   mqtt: number
   /** Maximum number of MQTT connections. */
   mqttMax: number
@@ -4363,9 +4363,9 @@ export interface NodeConnections {
 export interface NodeDisk {
   /** Directory: data, blobs or database. */
   name: string
-  /** Free space. */
+  /** Free space, in bytes. */
   freeBytes: number
-  /** Size of the disk. */
+  /** Size of the disk, in bytes. */
   totalBytes: number
   /** True when the disk has less free space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`). */
   low: boolean
@@ -4373,11 +4373,11 @@ export interface NodeDisk {
 
 /** Memory in bytes. */
 export interface NodeMemory {
-  /** Memory of the process. */
+  /** Memory of the process, in bytes. */
   residentBytes: number
-  /** Used part of the JavaScript heap. */
+  /** Used part of the JavaScript heap, in bytes. */
   heapBytes: number
-  /** Memory of the machine. */
+  /** Memory of the machine, in bytes. */
   machineBytes: number
 }
 
@@ -4392,11 +4392,11 @@ export interface NodeUsage {
   /** Seconds since the process started. */
   uptimeSeconds: number
   memory: NodeMemory
-  /** Processor time since the start. */
+  /** Processor time since the start of the process, in seconds. */
   cpuSeconds: number
   /** Number of processor cores. */
   cores: number
-  /** Load of the machine in the last minute. */
+  /** Load average of the machine over the last minute. */
   loadAverage: number
   connections: NodeConnections
   /** Disks of the directories that the node uses. */
@@ -4430,7 +4430,7 @@ export interface OpenStream {
 
 /** The present and the new password of the caller. */
 export interface OwnPasswordChange {
-  /** The password until now. */
+  /** Present password. */
   presentPassword: string
   /** New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common password, without the username. */
   newPassword: string
@@ -4516,7 +4516,7 @@ export interface PlaceCluster {
   name?: string
 }
 
-/** The platform at a glance. */
+/** Summary of the state of the platform. */
 export interface PlatformSummary {
   /** Version of the node that answers. */
   version: string
@@ -4556,7 +4556,7 @@ export interface Policy {
   name: string
   /** Kind of the policy. */
   type: string
-  /** Scopes that the policy is about. */
+  /** Scopes to which the policy applies. */
   scope: string[]
   /** Free text. Default: none. */
   description?: string
@@ -4580,7 +4580,7 @@ export interface Preferences {
   zone?: string
   /** Language such as `en` or `de-AT`. Default: the language of the browser. */
   language?: string
-  /** Colours. Default: system. */
+  /** Colour scheme of the console. Default: system. */
   theme?: 'system' | 'light' | 'dark'
   /** Columns of lists in order, by the name of the list. Default: the default columns of each list. */
   columns?: Record<string, string[]>
@@ -4609,7 +4609,7 @@ export interface Profile {
   /** Roles of the caller. */
   roles: string[]
   secondFactor?: SecondFactorState
-  /** Every declared scope that the caller has at least somewhere, in the order of names. `*` is resolved. */
+  /** Every scope that the caller has on at least one resource, in the order of names. `*` is listed as the scopes that it includes. */
   scopes: EffectiveScope[]
 }
 
@@ -4745,7 +4745,7 @@ export interface Refusal {
   tenantId?: string
   /** Code of the reason, such as `token_unknown` or `too_many_messages`. */
   reason: string
-  /** More about the reason, in words. */
+  /** Details of the reason, as a text for people. */
   detail?: string
   /** Transport of the connection: `mqtt`, `mqtts`, `websocket` or `http`. */
   transport: string
@@ -4946,7 +4946,7 @@ export interface Replay {
   status: string
   /** Reason why the replay failed. */
   reason?: string
-  /** Part of the period that is done, from 0 to 1. */
+  /** Part of the period that has been processed, from 0 to 1. */
   progress: number
   /** Number of messages for which the rule ran. */
   eventsCount: number
@@ -5247,7 +5247,7 @@ export interface RuleVersionPage {
   content: RuleVersion[]
 }
 
-/** Statistics of runs, at most 5 seconds late. */
+/** Statistics of runs, with a delay of at most 5 seconds. */
 export interface RunStatistics {
   /** Duration of the shortest run, in milliseconds; 0 without runs. */
   minDuration: number
@@ -5556,7 +5556,7 @@ export interface Session {
   clientId?: string
   /** Address from which the user signed in, if it is known. */
   address?: string
-  /** Name that the used program gave itself (`User-Agent`). */
+  /** Program with which the user signed in: the header `User-Agent`. */
   userAgent?: string
   /** Time at which the user signed in, in UTC. */
   startedAt?: string
@@ -5762,13 +5762,13 @@ export interface SoftwareRollout {
 
 /** Numbers of endpoints. Each endpoint is counted once. */
 export interface SoftwareRolloutCounts {
-  /** Endpoints whose target is this version and that were not offered it yet. */
+  /** Number of endpoints whose target is this version and that were not offered the version yet. */
   waiting: number
-  /** Endpoints that were offered it and have not reported. */
+  /** Number of endpoints that were offered the version and have not reported. */
   offered: number
-  /** Endpoints that run it. */
+  /** Number of endpoints that run the version. */
   applied: number
-  /** Endpoints that reported since the last resume that they could not apply the version. */
+  /** Number of endpoints that reported since the last resume that they could not apply the version. */
   failed: number
 }
 
@@ -5847,7 +5847,7 @@ export interface StreamSubscriptions {
 export interface StreamTopic {
   /** Name of the topic. */
   topic: string
-  /** Describes its events. */
+  /** Description of the events of the topic. */
   description: string
   /** The scopes that a subscription needs. */
   scopes: string[]
@@ -5903,7 +5903,7 @@ export interface SystemConfigurationPage {
 export interface TableWidget {
   /** Kind of the widget. */
   kind: 'table'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -5911,7 +5911,7 @@ export interface TableWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -6246,7 +6246,7 @@ export interface TenantV1Results {
 export interface TextWidget {
   /** Kind of the widget. */
   kind: 'text'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -6254,7 +6254,7 @@ export interface TextWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
@@ -6387,7 +6387,7 @@ export interface Tokens {
 
 /** A topic with filters; all filters have to match. */
 export interface TopicSubscription {
-  /** Your name for the subscription; its events carry it. */
+  /** Name of the subscription, chosen by the client. The events of the subscription contain it. */
   id: string
   /** `counts`: numbers of endpoints, as in `endpoints.counts.get`, when they have changed. `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. `jobs`: jobs whose state or progress has changed, as in `jobs.list`; it begins with the jobs that have not ended. */
   topic: 'counts' | 'traffic' | 'refusals' | 'connection' | 'series' | 'alerts' | 'jobs'
@@ -6453,7 +6453,7 @@ export interface TracePage {
 
 /** A message that a device sent or received. */
 export interface TrafficRecord {
-  /** The same text for a message and the response to it. */
+  /** Correlation id, which is the same for a message and its response. */
   correlationId: string
   /** INBOUND: from the device to the platform. OUTBOUND: from the platform to the device. */
   direction: 'INBOUND' | 'OUTBOUND'
@@ -6531,13 +6531,13 @@ export interface TryResult {
 
 /** Numbers of uplinks since the device integration was created; written every second. */
 export interface UplinkStatistics {
-  /** Uplinks that arrived, including the other three. */
+  /** Number of all uplinks that arrived. */
   received: number
-  /** Uplinks that became samples. */
+  /** Number of uplinks that became samples. */
   stored: number
-  /** Uplinks with the same session and frame counter as another uplink within the hour before. */
+  /** Number of uplinks with the same session and frame counter as another uplink within the hour before. */
   duplicates: number
-  /** Uplinks without a usable payload, or while the device integration was suspended. */
+  /** Number of uplinks without a usable payload, or that arrived while the device integration was suspended. */
   dropped: number
 }
 
@@ -6579,7 +6579,7 @@ export interface UserChange {
   lastName?: string | null
   /** New password: 8 to 256 characters. It ends the logins of the user. */
   password?: string
-  /** True when the user can log in. false ends the logins of the user. */
+  /** True when the user can log in. The value false ends the logins of the user. */
   enabled?: boolean
   /** Names of all roles that the user has from now on. */
   roles?: string[]
@@ -6634,7 +6634,7 @@ export interface ValueCount {
 export interface ValueWidget {
   /** Kind of the widget. */
   kind: 'value'
-  /** Id within the dashboard. */
+  /** Id of the widget, unique in the dashboard. */
   id: string
   /** Heading. Default: made from the contents. */
   title?: string
@@ -6642,16 +6642,16 @@ export interface ValueWidget {
   x: number
   /** Row of the upper edge, from 0. */
   y: number
-  /** Number of columns, of 24. */
+  /** Width in columns of the grid, which has 24 columns. */
   width: number
   /** Number of rows. */
   height: number
   series: DashboardSeries
   /** Function over intervals, or for one value over the whole time. Default: chosen by the widget. */
   aggregate?: 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
-  /** Unit behind values. Default: none. */
+  /** Unit that is shown after values. Default: none. */
   unit?: string
-  /** Digits after the point. Default: as many as needed. */
+  /** Number of decimal places. Default: as many as needed. */
   decimals?: number
   /** Name of the time variable, with `$`. Default: the first variable of that kind. */
   time?: string
@@ -6878,7 +6878,7 @@ export interface Nouns {
     }
   }
   scopes: {
-    /** List all scopes in words, with the operations that they permit. The same for all tenants, in the order of names. */
+    /** List all scopes in words, with the operations that they permit. The list is the same for all tenants. It is sorted by name. */
     list: BareListCall<Record<never, never>, Scope>
   }
   access: {
@@ -6888,7 +6888,7 @@ export interface Nouns {
       offset?: number | undefined
       /** Maximum number of items to return. Default: 100. */
       limit?: number | undefined
-      /** The scope to ask for. */
+      /** Scope to look for. */
       scope: string
       /** The resource, after the resources that contain it, separated by commas: `application-a,endpoint-1`. Permissions on any of these resources count, and permissions on the tenant. Default: `tenant-system`, the tenant itself. */
       resource?: string | readonly string[] | undefined
@@ -6955,7 +6955,7 @@ export interface Nouns {
         /** Id of the user. */
         id: string
       }, SecondFactor>
-      /** Remove all second factors of a user. For a user who has lost the second factors. Also deletes the recovery codes and ends the logins of the user. The caller must hold all permissions that the user holds. */
+      /** Remove all second factors of a user. Use this operation if the user has lost the second factors. It also deletes the recovery codes and ends the logins of the user. The caller must hold all permissions that the user holds. */
       delete: Call<{
         /** Id of the user. */
         id: string
@@ -7103,7 +7103,7 @@ export interface Nouns {
       }, { 200: TokenIntrospection }>
     }
     realm: {
-      /** Get the public key and the addresses of a realm. For clients that were written for Keycloak. Other clients use `openid.configuration.get`. */
+      /** Get the public key and the addresses of a realm. This operation is for clients that were written for Keycloak. Other clients use `openid.configuration.get`. */
       get: Call<{
         /** Id of the tenant, which is the name of its realm. */
         tenant_id: string
@@ -7192,7 +7192,7 @@ export interface Nouns {
       /** Id of the tenant. */
       tenantId: string
     }, { 200: TenantV1 }>
-    /** Change a tenant. If the body names another template or version, the realm is built again in the background, with status UPDATING. The tenant stays in service meanwhile. Values that the tenant has already change nothing, except that a FAILED tenant is built again. */
+    /** Change a tenant. If the body names another template or version, the realm is built again in the background, with status UPDATING. The tenant stays in service meanwhile. A value that is already stored changes nothing, except that a FAILED tenant is built again. */
     update: Call<{
       /** Id of the tenant. */
       tenantId: string
@@ -7917,7 +7917,7 @@ export interface Nouns {
       }, { 200: PackageType }>
     }
     subscriptions: {
-      /** List the subscriptions of a tenant. The oldest first. */
+      /** List the subscriptions of a tenant. The oldest subscription comes first. */
       list: ListCall<{
         /** Number of items to skip. Default: 0. */
         offset?: number | undefined
@@ -7941,7 +7941,7 @@ export interface Nouns {
         /** Only users who can log in (true) or who cannot log in (false). Default: all. */
         enabled?: boolean | undefined
       }, TenantUser>
-      /** Create a user without roles. Give roles with `PUT /iam/api/v1/users/{id}/roles`. */
+      /** Create a user without roles. To give the user roles, use `PUT /iam/api/v1/users/{id}/roles`. */
       create: Call<{
         /** Id of another tenant; needs the scope on platform-system. Default: the caller's tenant. */
         tenant_id?: string | undefined
@@ -8418,7 +8418,7 @@ export interface Nouns {
       }, { 200: BatchStatus }>
     }
     directory: {
-      /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds. */
+      /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. The list is meant for user interfaces: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds. */
       list: BareListCall<{
         /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
         search?: string | undefined
@@ -8492,7 +8492,7 @@ export interface Nouns {
         applicationName?: string | readonly string[] | undefined
         /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
-        /** Maximum number of clusters. It decides how fine the grid is. Default: 500. */
+        /** Maximum number of clusters. It determines the size of the cells of the grid. Default: 500. */
         limit?: number | undefined
       }, PlaceCluster>
     }
@@ -8621,7 +8621,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   traffic: {
-    /** List messages that endpoints sent and received. Only messages of endpoints that the caller may read. A search by payload, path, endpoint or request id stops after a few seconds with 400: ask for a shorter time then. */
+    /** List messages that endpoints sent and received. The list has only messages of endpoints that the caller may read. A search by payload, path, endpoint or request id that takes more than a few seconds ends with 400: then request a shorter period. */
     list: BareListCall<{
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | undefined
@@ -8927,7 +8927,7 @@ export interface Nouns {
         timeSeriesName?: string | readonly string[] | undefined
         /** True when the stream begins with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. Default: false. */
         initial?: boolean | undefined
-        /** Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new points only. */
+        /** Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; if there is more, the first event is a `gap`. Default: new points only. */
         'last-event-id'?: string | undefined
       }, { 200: AsyncIterable<ServerEvent> }>
     }
@@ -9723,7 +9723,7 @@ export interface Nouns {
     }
   }
   dashboardTemplates: {
-    /** Get the dashboard template of an application version. Needs `application:read` on the application. */
+    /** Get the dashboard template of an application version. Requires `application:read` on the application. */
     get: Call<{
       /** Name of the version of the application. */
       appVersionName: string
@@ -9764,14 +9764,14 @@ export interface Nouns {
       preview: Call<{
         /** Id of the pipeline: 1 to 255 letters, digits, `_`, `.` and `-`; not `simulate`. */
         pipelineID: string
-        /** Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false. */
+        /** True when the response has the result of each processor for each document (`processor_results`); the body then has at most 10 documents. Default: false. */
         verbose?: boolean | undefined
         body: IngestSimulation
       }, { 200: IngestSimulationResult }>
       inline: {
         /** Try a pipeline of the request with documents. Nothing is stored. Integers keep their 64 bits. */
         preview: Call<{
-          /** Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false. */
+          /** True when the response has the result of each processor for each document (`processor_results`); the body then has at most 10 documents. Default: false. */
           verbose?: boolean | undefined
           body: IngestInlineSimulation
         }, { 200: IngestSimulationResult }>
@@ -9782,7 +9782,7 @@ export interface Nouns {
       update: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
-        /** Name of an application, perhaps with a date behind it: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
+        /** Name of an application, optionally followed by a date: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
         applicationName: string
         body: IngestTemplate
       }, { 200: IngestAcknowledgement }>
@@ -9790,14 +9790,14 @@ export interface Nouns {
       get: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
-        /** Name of an application, perhaps with a date behind it: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
+        /** Name of an application, optionally followed by a date: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
         applicationName: string
       }, { 200: IngestTemplateByKey }>
       /** Delete the template of an application. Further samples are not kept as documents. Existing documents stay until their retention ends. */
       delete: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
-        /** Name of an application, perhaps with a date behind it: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
+        /** Name of an application, optionally followed by a date: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
         applicationName: string
       }, { 200: IngestAcknowledgement }>
     }
@@ -9806,7 +9806,7 @@ export interface Nouns {
       get: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
-        /** Name of an application, perhaps with a date behind it; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
+        /** Name of an application, optionally followed by a date; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
         applicationName: string
       }, { 200: IngestMappings }>
     }
@@ -9815,7 +9815,7 @@ export interface Nouns {
       search: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
-        /** Name of an application, perhaps with a date behind it; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
+        /** Name of an application, optionally followed by a date; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
         applicationName: string
         /** Number of hits to skip. Default: 0. */
         from?: number | undefined
@@ -9840,7 +9840,7 @@ export interface Nouns {
         send: Call<{
           /** Id of the tenant of the caller. */
           tenantID: string
-          /** Name of an application, perhaps with a date behind it; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
+          /** Name of an application, optionally followed by a date; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
           applicationName: string
           body: unknown
         }, { 200: DocumentSearchResults }>
@@ -9977,7 +9977,7 @@ export interface Nouns {
         /** Accepted for existing clients; changes nothing. Default: none. */
         include?: string | readonly string[] | undefined
       }, Trace>
-      /** Delete traces. Statistics of rules and actions stay. */
+      /** Delete traces. The statistics of rules and actions do not change. */
       delete: BareCall<{
         /** Deletes only traces before this time. ISO 8601, relative such as now-15m, or milliseconds. Default: all. */
         beforeDate?: string | undefined
@@ -10410,7 +10410,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointMetadataUpdatedTriggers: {
-    /** Create an endpoint-metadata-updated trigger. Fires when metadata of an endpoint changes. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-metadata-updated trigger. Fires when metadata of an endpoint changes. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointMetadataUpdatedTriggerFields
     }, { 201: undefined }>
@@ -10449,7 +10449,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointDataSamplesReceivedTriggers: {
-    /** Create an endpoint-data-samples-received trigger. Fires when data samples of an endpoint arrive, once for each message. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-data-samples-received trigger. Fires when data samples of an endpoint arrive, once for each message. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointDataSamplesReceivedTriggerFields
     }, { 201: undefined }>
@@ -10488,7 +10488,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointDataSampleUpdatedTriggers: {
-    /** Create an endpoint-data-sample-updated trigger, by the older path. Fires when data samples of an endpoint arrive, once for each message. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-data-sample-updated trigger, by the older path. Fires when data samples of an endpoint arrive, once for each message. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointDataSamplesReceivedTriggerFields
     }, { 201: undefined }>
@@ -10527,7 +10527,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointTimeSeriesUpdatedTriggers: {
-    /** Create an endpoint-time-series-updated trigger. Fires when points are added to time series of an endpoint, once for each message. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-time-series-updated trigger. Fires when points are added to time series of an endpoint, once for each message. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointTimeSeriesUpdatedTriggerFields
     }, { 201: undefined }>
@@ -10566,7 +10566,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointCommandDispatchedTriggers: {
-    /** Create an endpoint-command-dispatched trigger. Fires once for each command of an endpoint, when the command is delivered to the device for the first time. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-command-dispatched trigger. Fires once for each command of an endpoint, when the command is delivered to the device for the first time. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointCommandDispatchedTriggerFields
     }, { 201: undefined }>
@@ -10605,7 +10605,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointCommandResultReceivedTriggers: {
-    /** Create an endpoint-command-result-received trigger. Fires when the device of an endpoint sends the result of a command. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-command-result-received trigger. Fires when the device of an endpoint sends the result of a command. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: EndpointCommandResultReceivedTriggerFields
     }, { 201: undefined }>
@@ -10644,7 +10644,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertLifecycleEventTriggers: {
-    /** Create an alert-lifecycle-event trigger. Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. Runs for alerts of the tenant have no endpoint. A trigger does nothing until a rule has it. */
+    /** Create an alert-lifecycle-event trigger. Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. A run that an alert of the tenant starts has no endpoint. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: AlertLifecycleEventTriggerFields
     }, { 201: undefined }>
@@ -10683,7 +10683,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   cronTriggers: {
-    /** Create a cron trigger. Fires at times of a schedule, for each endpoint of its application, version or list. If it names none of these, it fires once, without an endpoint. A trigger does nothing until a rule has it. */
+    /** Create a cron trigger. Fires at times of a schedule, for each endpoint of its application, version or list. If it names none of these, it fires once, without an endpoint. A trigger does nothing until it is attached to a rule. */
     create: Call<{
       body: CronTriggerFields
     }, { 201: undefined }>
@@ -10907,7 +10907,7 @@ export interface Nouns {
       entityType?: string | undefined
     }, { 204: undefined }>
     acknowledgement: {
-      /** Acknowledge an alert, or take the acknowledgement back. A resolved alert stays as it is. */
+      /** Acknowledge an alert, or take the acknowledgement back. A resolved alert does not change. */
       update: Call<{
         /** Id of the alert. */
         alertId: string
@@ -10919,7 +10919,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     resolution: {
-      /** Resolve an alert. A resolved alert stays as it is. The next activation opens a new alert. */
+      /** Resolve an alert. A resolved alert does not change. The next activation opens a new alert. */
       update: Call<{
         /** Id of the alert. */
         alertId: string
@@ -11028,7 +11028,7 @@ export interface Nouns {
       /** Maximum number of items to return; 0 returns all. Default: 0. */
       limit?: number | undefined
     }, AppIntegration>
-    /** Get an application integration. The ETag covers what people configure, and the list of devices; connection states and statistics do not change it. */
+    /** Get an application integration. The ETag changes with the configured fields and the list of devices, not with connection states and statistics. */
     get: Call<{
       /** Id of the application integration. */
       appIntegrationId: number
@@ -11045,7 +11045,7 @@ export interface Nouns {
       appIntegrationId: number
     }, { 204: undefined }>
     status: {
-      /** Suspend or resume an application integration. SUSPENDED closes the session: uplinks of that time are dropped, and commands wait. ACTIVE opens it again. */
+      /** Suspend or resume an application integration. SUSPENDED closes the session: uplinks that arrive meanwhile are dropped, and commands wait. ACTIVE opens the session again. */
       update: Call<{
         /** Id of the application integration. */
         appIntegrationId: number
@@ -11083,7 +11083,7 @@ export interface Nouns {
         /** Maximum number of items to return; 0 returns all. Default: 100. */
         limit?: number | undefined
       }, DeviceIntegration>
-      /** Get a device integration. The ETag covers what people configure; statistics do not change it. */
+      /** Get a device integration. The ETag changes with the configured fields, not with the statistics. */
       get: Call<{
         /** Id of the application integration. */
         appIntegrationId: number
@@ -11104,7 +11104,7 @@ export interface Nouns {
         appIntegrationId: number
         /** Id of the device integration. */
         deviceIntegrationId: number
-        /** True unregisters the endpoint too; needs `endpoint:delete`. Default: false. */
+        /** True when the endpoint is unregistered too, which requires `endpoint:delete`. Default: false. */
         deleteEndpoint?: boolean | undefined
       }, { 204: undefined }>
       status: {
@@ -11202,9 +11202,9 @@ export interface Nouns {
         accountIntegrationId: number
         /** Id of the gateway integration. */
         gatewayIntegrationId: number
-        /** True unregisters the endpoint too; needs `endpoint:delete`. Default: false. */
+        /** True when the endpoint is unregistered too, which requires `endpoint:delete`. Default: false. */
         deleteEndpoint?: boolean | undefined
-        /** True deletes the gateway in the network first. Default: false. */
+        /** True when the gateway is first deleted in the network. Default: false. */
         deregisterOnNet?: boolean | undefined
       }, { 204: undefined }>
       status: {
@@ -11300,7 +11300,7 @@ export interface Nouns {
       }, { 201: JobDetails }>
     }
     seriesExports: {
-      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn. */
+      /** Export time series by a job. The points are ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if these permissions are withdrawn. */
       create: Call<{
         body: NewSeriesExport
       }, { 201: JobDetails }>
@@ -11325,9 +11325,9 @@ export interface Nouns {
       body: NewLink
     }, { 201: Link }>
     content: {
-      /** Download the resource of a link. Needs no token: the link itself is the permission. Supports ranges. */
+      /** Download the resource of a link. The request needs no token, because the link itself is the permission. Ranges are supported. */
       download: Call<{
-        /** The token of the link; `url` of the link has it. */
+        /** Token of the link, which is part of its `url`. */
         token: string
       }, { 200: Download }>
     }
@@ -11352,7 +11352,7 @@ export interface Nouns {
     }, { 200: AsyncIterable<ServerEvent> }>
   }
   streams: {
-    /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch topics with filters of their own over one stream. Opens one stream for everything that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Id of the last event that the client received. Each topic then begins with the events that were stored since. It may repeat some earlier events, which the client recognises by their `id`. Default: new events only. */
       'last-event-id'?: string | undefined

@@ -171,7 +171,7 @@ const endpointAdmins: Holders = [...applicationAdmins, 'endpoint-admin']
 
 /**
  * Sets of built-in roles. A service that declares a scope names the set whose roles get the scope. `platform-admin` has every scope and is
- * in no set; with `nobodyElse`, no other role gets the scope.
+ * in no set; with `noOtherRole`, no other role gets the scope.
  */
 export const heldBy = {
   tenantAdmins,
@@ -179,7 +179,7 @@ export const heldBy = {
   applicationReaders: [...applicationAdmins, 'application-reader'] as Holders,
   endpointAdmins,
   endpointReaders: [...endpointAdmins, 'application-reader', 'endpoint-reader'] as Holders,
-  nobodyElse: [] as Holders,
+  noOtherRole: [] as Holders,
 }
 
 /** Declares the scope `<prefix>:<verb>` for each verb, with the same roles. */

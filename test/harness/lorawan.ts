@@ -77,7 +77,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
     return values
   }
 
-  /** Waits until the session of an integration is in a state; returns the integration. */
+  /** Waits until the session of an integration is in the given state, and returns the integration. */
   const untilState = (path: string, state: 'CONNECTED' | 'DISCONNECTED', error?: RegExp, ask: Ask = admin) =>
     eventually(
       async () => {

@@ -14,7 +14,7 @@ export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
  * Permissions that the page continues to use while it has unsaved input, although the caller has lost some of them. If this value is
  * undefined, the page uses the current permissions.
  */
-export const HeldMe = createContext<Me | undefined>(undefined)
+export const MeDuringEdit = createContext<Me | undefined>(undefined)
 
 /** Returns whether the caller has lost a permission. */
 export const isReduced = (before: Me, now: Me) =>
@@ -35,7 +35,7 @@ export const maySomewhere = (me: Me | undefined, scope: string) =>
  */
 export function useMay(): (scope: string, ...resources: string[]) => boolean {
   const { data: present } = useMe()
-  const me = use(HeldMe) ?? present
+  const me = use(MeDuringEdit) ?? present
   return (scope, ...resources) => {
     if (resources.length === 0) return maySomewhere(me, scope)
     const above = ['platform-system', 'tenant-system', ...resources]

@@ -2,7 +2,7 @@
 import { type ComponentType, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
-import { HeldMe, isReduced, type Me, useMe } from '../api/me.ts'
+import { isReduced, type Me, MeDuringEdit, useMe } from '../api/me.ts'
 import type { PageProps } from '../pages/page-props.ts'
 import type { PageEntry } from '../pages/registry.ts'
 import { Loading } from '../parts/card.tsx'
@@ -67,13 +67,13 @@ export function PageView() {
       {held && isReduced(held, me.data) && (
         <Note tone="warn">{isPermitted ? texts.permissionsReduced : texts.permissionLost(scopeOf(page)!)}</Note>
       )}
-      <HeldMe value={held}>
+      <MeDuringEdit value={held}>
         <ErrorBoundary key={path} title={page.title} onReset={() => loaded.delete(page)}>
           <Suspense fallback={<Loading label={texts.loading} />}>
             <LoadedPage page={page} params={params} key={path} />
           </Suspense>
         </ErrorBoundary>
-      </HeldMe>
+      </MeDuringEdit>
     </>
   )
 }

@@ -81,15 +81,15 @@ export const ago = (instant: Instant, now = Date.now()) =>
   formats.relative(relativeTo(new Date(instant).getTime(), now))
 
 export const formatTime = (instant: Instant) => formats.date('absolute').format(new Date(instant))
-/** Returns the time with its zone, for a page that people read together. */
+/** Returns the time with its time zone, for pages that users in different time zones share. */
 export const formatWithZone = (instant: Instant) => formats.date('full').format(new Date(instant))
 /** Returns the time of day, with the date if the day is not today. */
 export const formatClock = (instant: Instant) =>
   formatDay(Date.now()) === formatDay(instant) ? formats.date('clock').format(new Date(instant)) : formatTime(instant)
 export const formatDay = (instant: Instant) => formats.date('day').format(new Date(instant))
 /**
- * Returns the labels of the time axis of a chart, whose marks are `stepMs` apart. The first mark of a day shows the date, all other marks
- * show the time of day.
+ * Returns the labels of the time axis of a chart, whose marks are `stepMs` apart. Marks less than a day apart show the time of day; the
+ * first mark of each further day shows the date instead.
  */
 export function axisTexts(times: number[], stepMs: number): string[] {
   if (stepMs >= 28 * dayMs) return times.map((ms) => formats.date('month').format(ms))

@@ -215,7 +215,7 @@ const level = (description: string) => Text({ description })
 const causes: Record<number, string> = {
   400: 'The path or the payload is malformed; the text says what is wrong.',
   401: 'The token is unknown, suspended or revoked, or the tenant does not accept this device.',
-  403: 'The extension does not allow this to the device.',
+  403: 'The extension does not permit this request of the device.',
   404: 'There is no such application version, extension or resource.',
   405: 'The method is not POST. Devices use only POST.',
   413: `The payload is larger than ${bodyLimitBytes} bytes.`,

@@ -1,4 +1,4 @@
-/** Tests the widespread client MQTT.js over each kind of stream that the listeners pass to the MQTT layer. */
+/** Tests the common client MQTT.js over each kind of stream that the listeners pass to the MQTT layer. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ async function withTcp() {
 
 for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withWebSockets }))
   for (const protocolVersion of [4, 5] as const)
-    test(`a widespread client uses MQTT ${protocolVersion} over ${transport}`, async () => {
+    test(`MQTT.js publishes and receives messages with MQTT ${protocolVersion} over ${transport}`, async () => {
       const { waypost, url } = await start()
       const client = await mqtt.connectAsync(url, { clientId: 'usual', protocolVersion, reconnectPeriod: 0 })
       const arrived: string[] = []

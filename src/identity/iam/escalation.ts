@@ -87,7 +87,7 @@ export async function mayActAs(ctx: Ctx, sql: Sql, tenantIds: readonly string[])
 function holdsAllOf(ctx: Ctx, { tenantId, clientId, status, roles, grants }: BackendRow): boolean {
   const { caller } = ctx
   if (caller.tenantId === tenantId && caller.subject.type === 'client' && caller.subject.id === clientId) return true
-  // The permissions of the client are not known yet, and its secret will not change.
+  // The tenant is still being created: the permissions of its client are not known yet, and its secret stays the same afterwards.
   if (!builtStatuses.has(status)) return holds(caller, everyScope, onTenant(tenantId))
   try {
     requirePermissions({ ...ctx, signal: ctx.signal, tenantId }, permissionsOf(tenantId, roles, grants))

@@ -56,7 +56,7 @@ export const requireClientToIntrospect =
     ctx.body = { error: 'invalid_client', error_description: 'introspection requires the authentication of a client' }
   }
 
-/** Adapts responses to Keycloak's. */
+/** Changes responses so that they equal the responses of Keycloak. */
 export const answerLikeKeycloak =
   ({ kit, issuer, signer }: InstanceContext): Middleware =>
   async (ctx, next) => {
@@ -125,7 +125,7 @@ function answer(ctx: Ctx, status: number, description: string, retryAfter?: numb
   setErrorCode(ctx)
 }
 
-/** Sets the header with the code of the catalogue. Pages have no body with the error; `renderError` has kept the error for them. */
+/** Sets the header with the error code of the catalogue. The body of a page does not contain the error; `renderError` stores it. */
 function setErrorCode(ctx: Ctx) {
   if (ctx.status < 400) return
   const { error } = Object(ctx.body) as { error?: unknown }

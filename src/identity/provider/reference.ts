@@ -112,7 +112,8 @@ const rows: Row[] = [
     schema: {
       name: 'openid.realm.get',
       summary: 'Get the public key and the addresses of a realm',
-      description: 'For clients that were written for Keycloak. Other clients use `openid.configuration.get`.',
+      description:
+        'This operation is for clients that were written for Keycloak. Other clients use `openid.configuration.get`.',
       params,
       response: {
         200: Type.Object(

@@ -24,7 +24,7 @@ export function opaqueToken(value: string): string {
   }
 }
 
-/** Returns the login that the refresh token names. The token is not verified: the login only determines the order of requests. */
+/** Returns the login that the refresh token names. The token is not verified: the login only selects the lock of the request. */
 export function loginOf(value: string): string {
   try {
     const { typ, sid } = decodeJwt(value)

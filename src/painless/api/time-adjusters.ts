@@ -43,7 +43,7 @@ import {
 
 type Adjuster = Fn | Temporal | Enumerated
 
-/** Applies an adjuster to a temporal: a function, a part of another date or time, a weekday or a month. */
+/** Applies an adjuster to a date or time. The adjuster is a function, another date or time, a weekday or a month. */
 function adjust(self: Temporal, adjuster: Adjuster): Temporal {
   if (typeof adjuster === 'function') return adjuster(self) as Temporal
   if ('name' in adjuster && adjuster.javaClass === 'java.time.DayOfWeek')
@@ -67,7 +67,7 @@ const inMonth = (self: Temporal, by: number, day: number): Temporal => {
   const target = civilFromDays(first)
   return toDay(self, first + Math.min(day, monthLength(target.year, target.month)) - 1)
 }
-/** Returns the days to the next such weekday in a direction; 0 if the date is already that weekday. */
+/** Returns the days to the next date with this weekday, forwards or backwards (`by`). Returns 0 if the date itself has this weekday. */
 const distance = (self: Temporal, weekday: Enumerated, by: 1 | -1): number =>
   floorMod((weekday.value - dayOfWeek(self.day!)) * by, 7) * by
 

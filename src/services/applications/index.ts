@@ -21,8 +21,8 @@ export default defineService({
     'application:read': heldBy.applicationReaders,
     ...scopes('application', ['update', 'delete'], heldBy.applicationAdmins),
     ...scopes('tenant:configuration', ['read', 'update'], heldBy.tenantAdmins),
-    ...scopes('platform:tenant:configuration', ['read', 'update'], heldBy.nobodyElse),
-    ...scopes('platform:application', ['create', 'read', 'update'], heldBy.nobodyElse),
+    ...scopes('platform:tenant:configuration', ['read', 'update'], heldBy.noOtherRole),
+    ...scopes('platform:application', ['create', 'read', 'update'], heldBy.noOtherRole),
   },
   build(kit, { identity }) {
     const service = createApplications(kit, identity)

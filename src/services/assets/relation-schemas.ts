@@ -66,7 +66,7 @@ export const listRelations = {
       Type.Object(
         {
           ofEntityType: entityTypes,
-          ofEntityId: Type.String({ description: 'One of the entities that were asked for.' }),
+          ofEntityId: Type.String({ description: 'Entity of the request.' }),
           entityType: entityTypes,
           entityId: Type.String({ description: 'The entity at the other end.' }),
           relationType: Type.Enum(['CONTAINS', 'IS_CONTAINED_BY', 'MANAGES', 'IS_MANAGED_BY'], {

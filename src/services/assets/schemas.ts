@@ -27,7 +27,7 @@ const uiJsonSchema = (noun: string) =>
 const poolIds = Type.Optional(
   Type.Array(Name({ description: 'Id of a pool.' }), {
     maxItems: 1000,
-    description: 'Ids of pools; kept and returned. Default: none.',
+    description: 'Ids of pools. The platform only stores and returns them. Default: none.',
   }),
 )
 const shownPoolIds = Type.Optional(
@@ -42,9 +42,7 @@ const AssetType = Type.Object(
     id: Type.String({ description: 'Id of the asset type (UUID).' }),
     type: Type.String({ description: 'Type, unique in the tenant.' }),
     displayName: Type.String({ description: 'Name for people.' }),
-    description: Type.Optional(
-      Type.String({ description: 'Describes the kind of thing that assets of this type are.' }),
-    ),
+    description: Type.Optional(Type.String({ description: 'Description of the asset type.' })),
     definitionJsonSchema: Type.String({ description: 'The JSON schema of definitions, as text.' }),
     uiJsonSchema: Type.Optional(
       Type.String({ description: 'Hints for user interfaces that show assets of this type.' }),
@@ -86,12 +84,11 @@ const typeBody = Type.Object(
       }),
     ),
     displayName: Type.String({ minLength: 1, maxLength: 255, description: 'Name for people.', examples: ['Room'] }),
-    description: Type.Optional(
-      Text({ maxLength: 4000, description: 'Describes the kind of thing that assets of this type are.' }),
-    ),
+    description: Type.Optional(Text({ maxLength: 4000, description: 'Description of the asset type.' })),
     definitionJsonSchema: Type.String({
       maxLength: schemaLengthMax,
-      description: 'JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` says so.',
+      description:
+        'JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` names that version.',
       examples: [exampleSchema],
     }),
     uiJsonSchema: uiJsonSchema('assets of this type'),

@@ -136,7 +136,7 @@ const CommandsOfEndpoint = Type.Object(
     truncated: Type.Optional(
       Type.Literal(true, {
         description:
-          'Older commands are missing, because there are more than 1,000, or because their payloads are too large. Omitted if no command is missing.',
+          'True when older commands are missing, because there are more than 1,000 or their payloads are too large. Otherwise omitted.',
       }),
     ),
   },

@@ -65,7 +65,7 @@ const aggregate = optional(
     description: 'Function over intervals, or for one value over the whole time. Default: chosen by the widget.',
   }),
 )
-const unit = optional(text(30, 'Unit behind values. Default: none.'))
+const unit = optional(text(30, 'Unit that is shown after values. Default: none.'))
 const limit = optional(
   Type.Integer({ minimum: 1, maximum: 1000, description: 'Maximum number of rows. Default: 100.' }),
 )
@@ -85,11 +85,15 @@ const thresholds = optional(
 const position = (description: string, minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, description })
 const common = {
-  id: Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_-]+$', description: 'Id within the dashboard.' }),
+  id: Type.String({
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9_-]+$',
+    description: 'Id of the widget, unique in the dashboard.',
+  }),
   title: optional(text(200, 'Heading. Default: made from the contents.')),
   x: position('Column of the left edge, from 0 to 23.', 0, columnsMax - 1),
   y: position('Row of the upper edge, from 0.', 0, rowsMax),
-  width: position('Number of columns, of 24.', 1, columnsMax),
+  width: position('Width in columns of the grid, which has 24 columns.', 1, columnsMax),
   height: position('Number of rows.', 1, 200),
 }
 
@@ -112,7 +116,7 @@ const kinds = {
     aggregate,
     unit,
     decimals: optional(
-      Type.Integer({ minimum: 0, maximum: 10, description: 'Digits after the point. Default: as many as needed.' }),
+      Type.Integer({ minimum: 0, maximum: 10, description: 'Number of decimal places. Default: as many as needed.' }),
     ),
     time,
     thresholds,
@@ -165,7 +169,10 @@ const kinds = {
     payload: optional(AnyJson({ description: 'Payload of the command: any JSON. Default: none.' })),
     label: optional(text(100, 'Text of the button. Default: the type of the command.')),
     confirm: optional(
-      text(300, 'Question that has to be confirmed first. Default: none, the command is sent immediately.'),
+      text(
+        300,
+        'Question that the user must confirm before the command is sent. Default: none; the command is sent immediately.',
+      ),
     ),
   },
   text: {

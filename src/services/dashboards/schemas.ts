@@ -161,7 +161,7 @@ const Template = Type.Object(
 export const getTemplate = {
   name: 'dashboardTemplates.get',
   summary: 'Get the dashboard template of an application version',
-  description: 'Needs `application:read` on the application.',
+  description: 'Requires `application:read` on the application.',
   params: byAppVersion,
   response: { 200: Template, 304: Empty() },
   fails: { 404: noTemplate },

@@ -9,12 +9,12 @@ export const ofPipeline = Type.Object({ pipelineID })
 const tenantID = Name({ description: 'Id of the tenant of the caller.' })
 const applicationName = Name({
   description:
-    'Name of an application, perhaps with a date behind it: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots.',
+    'Name of an application, optionally followed by a date: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots.',
 })
 export const ofIndex = Type.Object({ tenantID, applicationName })
 const searchedName = Name({
   description:
-    'Name of an application, perhaps with a date behind it; `*` for all applications that the caller may read; or ' +
+    'Name of an application, optionally followed by a date; `*` for all applications that the caller may read; or ' +
     '`platform-system-traffic-statistics`.',
 })
 export const ofSearch = Type.Object({ tenantID, applicationName: searchedName })
@@ -118,7 +118,7 @@ const simulationQuery = Type.Object({
   verbose: Type.Optional(
     Type.Boolean({
       description:
-        'Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false.',
+        'True when the response has the result of each processor for each document (`processor_results`); the body then has at most 10 documents. Default: false.',
     }),
   ),
 })
@@ -170,14 +170,15 @@ export const TemplateRequest = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 2_147_483_647,
-        description: 'Order of the template; kept and returned. Default: 0.',
+        description: 'Order of the template. The platform only stores and returns it. Default: 0.',
       }),
     ),
   },
   {
     title: 'IngestTemplate',
     additionalProperties: true,
-    description: 'A template: with it, samples of the application are kept as documents for search.',
+    description:
+      'A template of an application. Samples of an application with a template are stored as documents for search.',
     examples: [{ settings: { index: { default_pipeline: 'to-fahrenheit' } }, mappings: { properties: {} } }],
   },
 )
@@ -286,11 +287,11 @@ export const multiSearch = {
     'The body is lines of JSON, or an array, with a header before each body, or a single body. A header may name another `index`. At most ' +
     '100 searches.',
   params: ofSearch,
-  body: AnyJson({ description: 'Headers and bodies in turn.', examples: [[{}, { query: { match_all: {} } }]] }),
+  body: AnyJson({ description: 'Headers and bodies, alternately.', examples: [[{}, { query: { match_all: {} } }]] }),
   response: {
     200: Type.Object(
       {
-        took: Type.Integer({ description: 'Milliseconds.' }),
+        took: Type.Integer({ description: 'Duration of the searches, in milliseconds.' }),
         responses: Type.Array(AnyJson(), {
           description: 'The answer of each search with `status`, or `{error, status}`.',
         }),

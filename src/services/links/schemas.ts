@@ -44,12 +44,12 @@ export const createLink = {
 export const downloadLink = {
   name: 'links.content.download',
   summary: 'Download the resource of a link',
-  description: 'Needs no token: the link itself is the permission. Supports ranges.',
+  description: 'The request needs no token, because the link itself is the permission. Ranges are supported.',
   query: Type.Object({
     token: Type.String({
       minLength: 1,
       maxLength: 8192,
-      description: 'The token of the link; `url` of the link has it.',
+      description: 'Token of the link, which is part of its `url`.',
     }),
   }),
   response: { 200: Bytes({ description: 'The content of the resource.' }) },

@@ -63,7 +63,7 @@ const subscriptionOf = (topics: ReadonlyMap<string, TopicDefinition>) =>
       id: Name({
         maxLength: 64,
         pattern: idPattern,
-        description: 'Your name for the subscription; its events carry it.',
+        description: 'Name of the subscription, chosen by the client. The events of the subscription contain it.',
       }),
       topic: Type.Enum(topicNames(topics), {
         description: [...topics.values()].map(({ name, description }) => `\`${name}\`: ${description}`).join(' '),
@@ -133,7 +133,7 @@ export const watchTopics = (topics: ReadonlyMap<string, TopicDefinition>) => ({
 export const openStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'streams.watch',
   summary: 'Watch topics with filters of their own over one stream',
-  description: `One response for all that a program or a web page watches. \`streams.update\` changes its subscriptions.\n\n${eventsText}`,
+  description: `Opens one stream for everything that a program or a web page watches. \`streams.update\` changes its subscriptions.\n\n${eventsText}`,
   headers: lastEventId,
   body: Type.Object(
     { subscriptions: subscriptionsOf(topics) },
@@ -188,7 +188,7 @@ export const listTopics = {
       Type.Object(
         {
           topic: Type.String({ description: 'Name of the topic.' }),
-          description: Type.String({ description: 'Describes its events.' }),
+          description: Type.String({ description: 'Description of the events of the topic.' }),
           scopes: Type.Array(Type.String(), { description: 'The scopes that a subscription needs.' }),
           filters: Type.Array(Type.String(), { description: 'The filters that a subscription may have.' }),
           hasHistory: Type.Boolean({

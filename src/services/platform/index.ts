@@ -7,7 +7,7 @@ import { createPlatform } from './service.ts'
 export default defineService({
   name: 'platform',
   provides: Platform,
-  scopes: { [readScope]: heldBy.nobodyElse },
+  scopes: { [readScope]: heldBy.noOtherRole },
   scopeNouns: { status: 'nodes, database, queues, backups and settings' },
   build(kit) {
     const platform = createPlatform(kit)

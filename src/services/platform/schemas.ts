@@ -24,7 +24,7 @@ export const readPlatform = {
           DateTime({ description: 'End of the last successful backup. Omitted if no backup is known.' }),
         ),
       },
-      { title: 'PlatformSummary', description: 'The platform at a glance.' },
+      { title: 'PlatformSummary', description: 'Summary of the state of the platform.' },
     ),
   },
 }
@@ -37,20 +37,20 @@ const Usage = Type.Object(
     uptimeSeconds: integer('Seconds since the process started.'),
     memory: Type.Object(
       {
-        residentBytes: integer('Memory of the process.'),
-        heapBytes: integer('Used part of the JavaScript heap.'),
-        machineBytes: integer('Memory of the machine.'),
+        residentBytes: integer('Memory of the process, in bytes.'),
+        heapBytes: integer('Used part of the JavaScript heap, in bytes.'),
+        machineBytes: integer('Memory of the machine, in bytes.'),
       },
       { title: 'NodeMemory', description: 'Memory in bytes.' },
     ),
-    cpuSeconds: number('Processor time since the start.'),
+    cpuSeconds: number('Processor time since the start of the process, in seconds.'),
     cores: integer('Number of processor cores.'),
-    loadAverage: number('Load of the machine in the last minute.'),
+    loadAverage: number('Load average of the machine over the last minute.'),
     connections: Type.Object(
       {
-        http: integer('Open HTTP connections.'),
+        http: integer('Number of open HTTP connections.'),
         httpMax: integer('Maximum number of HTTP connections.'),
-        mqtt: integer('Open MQTT connections.'),
+        mqtt: integer('Number of open MQTT connections.'),
         mqttMax: integer('Maximum number of MQTT connections.'),
       },
       { title: 'NodeConnections', description: 'Connections of clients and devices.' },
@@ -59,8 +59,8 @@ const Usage = Type.Object(
       Type.Object(
         {
           name: text('Directory: data, blobs or database.'),
-          freeBytes: number('Free space.'),
-          totalBytes: number('Size of the disk.'),
+          freeBytes: number('Free space, in bytes.'),
+          totalBytes: number('Size of the disk, in bytes.'),
           low: flag('True when the disk has less free space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
         },
         { title: 'NodeDisk', description: 'The disk of a directory.' },
@@ -104,23 +104,23 @@ export const readDatabase = {
       {
         version: text('Version of PostgreSQL.'),
         startedAt: DateTime({ description: 'Time at which the server started, in UTC.' }),
-        bytes: number('Size of the database.'),
+        bytes: number('Size of the database, in bytes.'),
         connections: Type.Object(
           {
-            total: integer('Connections of all programs to the server.'),
-            active: integer('Connections that run a statement.'),
-            ownConnections: integer('Connections of the nodes and commands of this platform.'),
-            max: integer('Maximum of the server.'),
+            total: integer('Number of connections of all programs to the server.'),
+            active: integer('Number of connections that run a statement.'),
+            ownConnections: integer('Number of connections of the nodes and commands of this platform.'),
+            max: integer('Maximum number of connections to the server.'),
           },
           { title: 'DatabaseConnections', description: 'Connections to the server.' },
         ),
-        longestTransactionSeconds: number('Age of the oldest open transaction.'),
+        longestTransactionSeconds: number('Age of the oldest open transaction, in seconds.'),
         tables: Type.Array(
           Type.Object(
             {
               schema: text('Schema: the service that owns the table.'),
               name: text('Name of the table.'),
-              bytes: number('Size with indexes and all partitions.'),
+              bytes: number('Size with indexes and all partitions, in bytes.'),
               rows: number('Number of rows, estimated by PostgreSQL.'),
             },
             { title: 'DatabaseTable', description: 'A table.' },
@@ -143,10 +143,10 @@ export const listQueues = {
           Type.Object(
             {
               name: text('Type of the jobs.'),
-              queued: integer('Jobs that wait for a worker.'),
-              delayed: integer('Jobs that wait for their time.'),
-              active: integer('Jobs that run.'),
-              failed: integer('Jobs that failed after all retries, within the last week.'),
+              queued: integer('Number of jobs that wait for a worker.'),
+              delayed: integer('Number of jobs that are scheduled for later.'),
+              active: integer('Number of jobs that run.'),
+              failed: integer('Number of jobs that failed after all retries, within the last week.'),
               countedAt: optional(
                 DateTime({
                   description:
@@ -162,8 +162,8 @@ export const listQueues = {
           Type.Object(
             {
               subscription: text('The handler that the events wait for.'),
-              waiting: integer('Events that are not delivered yet.'),
-              failing: integer('Sequences of events whose oldest event has failed and is tried again.'),
+              waiting: integer('Number of events that are not delivered yet.'),
+              failing: integer('Number of sequences of events whose oldest event has failed and is retried.'),
               oldestAt: DateTime({ description: 'Time at which the oldest event was published, in UTC.' }),
             },
             { title: 'EventQueue', description: 'Events for one handler.' },

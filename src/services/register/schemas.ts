@@ -59,7 +59,7 @@ export const Endpoint = Type.Object(
       }),
     ),
   },
-  { title: 'Endpoint', description: 'A device as the platform knows it.' },
+  { title: 'Endpoint', description: 'A device as it is stored in the register.' },
 )
 
 export const relationType = () =>

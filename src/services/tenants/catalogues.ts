@@ -252,7 +252,7 @@ export const catalogues = [
     fields: {
       name: name('Name of the policy, unique.'),
       type: name('Kind of the policy.'),
-      scope: scopes('Scopes that the policy is about.'),
+      scope: scopes('Scopes to which the policy applies.'),
       description: description(),
     },
   },
@@ -284,7 +284,7 @@ const shapeTitle = ({ title }: Catalogue) => {
 export const bodyShape = (catalogue: Catalogue) =>
   Type.Object(catalogue.fields, {
     title: `New${shapeTitle(catalogue)}`,
-    description: `${catalogue.title} to create, or to put in the place of an existing entry.`,
+    description: `${catalogue.title} to create, or to replace an existing entry with.`,
   })
 export const itemShape = (catalogue: Catalogue) =>
   Type.Object(

@@ -5,10 +5,10 @@ const actions = ['create', 'read', 'update', 'delete']
 
 export const tenantScopes = {
   'identity:tenant:read': heldBy.tenantAdmins,
-  ...scopes('identity:tenant', ['create', 'update', 'delete'], heldBy.nobodyElse),
-  ...scopes('platform:tenant', actions, heldBy.nobodyElse),
+  ...scopes('identity:tenant', ['create', 'update', 'delete'], heldBy.noOtherRole),
+  ...scopes('platform:tenant', actions, heldBy.noOtherRole),
   ...Object.assign(
     {},
-    ...catalogues.map(({ entity }) => scopes(`platform:tenant:${entity}`, actions, heldBy.nobodyElse)),
+    ...catalogues.map(({ entity }) => scopes(`platform:tenant:${entity}`, actions, heldBy.noOtherRole)),
   ),
 }

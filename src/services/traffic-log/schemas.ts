@@ -21,7 +21,7 @@ const to = Type.Optional(
 
 const TrafficRecord = Type.Object(
   {
-    correlationId: Type.String({ description: 'The same text for a message and the response to it.' }),
+    correlationId: Type.String({ description: 'Correlation id, which is the same for a message and its response.' }),
     direction: Type.Enum(['INBOUND', 'OUTBOUND'], {
       description: 'INBOUND: from the device to the platform. OUTBOUND: from the platform to the device.',
     }),
@@ -58,8 +58,8 @@ export const listTraffic = {
   name: 'traffic.list',
   summary: 'List messages that endpoints sent and received',
   description:
-    'Only messages of endpoints that the caller may read. A search by payload, path, endpoint or request id stops after a few ' +
-    'seconds with 400: ask for a shorter time then.',
+    'The list has only messages of endpoints that the caller may read. A search by payload, path, endpoint or request id that takes more ' +
+    'than a few seconds ends with 400: then request a shorter period.',
   query: Type.Object({
     sort: Type.Enum(['createdAt'], { default: 'createdAt', description: 'Field to sort by. Default: createdAt.' }),
     sortOrder: Type.Enum(['asc', 'desc'], {
@@ -93,7 +93,7 @@ export const listTraffic = {
   }),
   response: { 200: contentPage(TrafficRecord) },
   fails: {
-    400: 'A query parameter is malformed or out of range, or the search takes too long: ask for a shorter time.',
+    400: 'A query parameter is malformed or out of range, or the search takes too long: then request a shorter period.',
   },
 }
 
@@ -105,7 +105,7 @@ const Refusal = Type.Object(
     }),
     tenantId: Type.Optional(Type.String({ description: 'Id of the tenant. Omitted if the tenant is not known.' })),
     reason: Type.String({ description: 'Code of the reason, such as `token_unknown` or `too_many_messages`.' }),
-    detail: Type.Optional(Type.String({ description: 'More about the reason, in words.' })),
+    detail: Type.Optional(Type.String({ description: 'Details of the reason, as a text for people.' })),
     transport: Type.String({ description: 'Transport of the connection: `mqtt`, `mqtts`, `websocket` or `http`.' }),
     address: Type.Optional(Type.String({ description: 'IP address of the client.' })),
     clientId: Type.Optional(Type.String({ description: 'MQTT client id.' })),

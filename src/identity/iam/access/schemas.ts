@@ -55,7 +55,7 @@ export const listHolders = {
     'and are listed in tenant `platform` only.',
   query: Type.Object({
     ...offsetQuery(100, { all: false, maximum: 1000 }),
-    scope: Type.String({ minLength: 1, maxLength: 128, pattern: scopePattern, description: 'The scope to ask for.' }),
+    scope: Type.String({ minLength: 1, maxLength: 128, pattern: scopePattern, description: 'Scope to look for.' }),
     resource,
   }),
   response: { 200: contentPage(Holder) },
@@ -78,7 +78,7 @@ export const explainUser = {
   response: {
     200: Type.Object(
       {
-        enabled: Type.Boolean({ description: 'false: the user is disabled and may do nothing at present.' }),
+        enabled: Type.Boolean({ description: 'True when the user is enabled. A disabled user may do nothing.' }),
         content: Type.Array(ScopeOfUser, { description: 'The scopes, in the order of names.' }),
       },
       { title: 'AccessOfUser', description: 'The permissions of a user on a resource.' },

@@ -24,7 +24,7 @@ export interface HolderRow {
 
 export interface Question {
   tenantId: string
-  /** The canonical name. */
+  /** The canonical name of the scope. */
   scope: string
   /** Resources whose permissions apply: the resource itself and all resources that contain it. */
   path: string[]

@@ -51,7 +51,9 @@ export const ClientChange = Type.Object(
       ),
     ),
     pkceRequired: Type.Optional(
-      Type.Boolean({ description: 'false: logins without PKCE are accepted, for older applications. Default: true.' }),
+      Type.Boolean({
+        description: 'True when logins need PKCE. The value false is for older applications. Default: true.',
+      }),
     ),
   },
   { title: 'ClientChange', description: 'Settings of a client that the tenant registers itself.' },

@@ -36,7 +36,7 @@ export const changeOwnPassword = {
     'The page `/auth/realms/{tenant_id}/account` does the same for a browser.',
   body: Type.Object(
     {
-      presentPassword: Type.String({ minLength: 1, maxLength: 1024, description: 'The password until now.' }),
+      presentPassword: Type.String({ minLength: 1, maxLength: 1024, description: 'Present password.' }),
       newPassword: Type.String({
         minLength: 8,
         maxLength: 256,
@@ -108,7 +108,7 @@ export const Profile = Type.Object(
       ),
       {
         description:
-          'Every declared scope that the caller has at least somewhere, in the order of names. `*` is resolved.',
+          'Every scope that the caller has on at least one resource, in the order of names. `*` is listed as the scopes that it includes.',
       },
     ),
   },
@@ -128,7 +128,9 @@ const Session = Type.Object(
     current: Type.Boolean({ description: 'True when the access token of this request belongs to this session.' }),
     clientId: Type.Optional(Type.String({ description: 'Client that the user signed in to.' })),
     address: Type.Optional(Type.String({ description: 'Address from which the user signed in, if it is known.' })),
-    userAgent: Type.Optional(Type.String({ description: 'Name that the used program gave itself (`User-Agent`).' })),
+    userAgent: Type.Optional(
+      Type.String({ description: 'Program with which the user signed in: the header `User-Agent`.' }),
+    ),
     startedAt: Type.Optional(DateTime({ description: 'Time at which the user signed in, in UTC.' })),
     lastUsedAt: Type.Optional(DateTime({ description: 'Time at which the session last got tokens, in UTC.' })),
     expiresAt: DateTime({
@@ -198,7 +200,9 @@ export const Preferences = Type.Object(
         description: 'Language such as `en` or `de-AT`. Default: the language of the browser.',
       }),
     ),
-    theme: Type.Optional(Type.Enum(['system', 'light', 'dark'], { description: 'Colours. Default: system.' })),
+    theme: Type.Optional(
+      Type.Enum(['system', 'light', 'dark'], { description: 'Colour scheme of the console. Default: system.' }),
+    ),
     columns: Type.Optional(
       Type.Record(
         Type.String(),

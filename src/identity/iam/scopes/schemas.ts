@@ -28,7 +28,7 @@ export type Scope = Static<typeof Scope>
 export const listScopes = {
   name: 'scopes.list',
   summary: 'List all scopes in words, with the operations that they permit',
-  description: 'The same for all tenants, in the order of names.',
+  description: 'The list is the same for all tenants. It is sorted by name.',
   response: {
     200: Type.Object(
       { content: Type.Array(Scope, { description: 'All scopes.' }) },

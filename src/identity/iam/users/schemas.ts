@@ -177,7 +177,7 @@ export const deleteSecondFactors = {
   name: 'users.secondFactors.delete',
   summary: 'Remove all second factors of a user',
   description:
-    'For a user who has lost the second factors. Also deletes the recovery codes and ends the logins of the user. The caller must hold all ' +
+    'Use this operation if the user has lost the second factors. It also deletes the recovery codes and ends the logins of the user. The caller must hold all ' +
     'permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },

@@ -49,7 +49,7 @@ export const exportEndpoints = {
 export const exportSeries = {
   name: 'jobs.seriesExports.create',
   summary: 'Export time series by a job',
-  description: `Ordered by endpoint, then by series, the oldest points first. ${fileText}`,
+  description: `The points are ordered by endpoint, then by series, the oldest points first. ${fileText}`,
   body: Type.Object(
     {
       applicationName: Name({ description: 'Name of the application.' }),

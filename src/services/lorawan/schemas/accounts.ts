@@ -12,7 +12,7 @@ const AccountIntegration = Type.Object(
   {
     title: 'AccountIntegration',
     description:
-      'Links the tenant with a user of a LoRaWAN network, who owns gateways. The MQTT fields are kept and not used.',
+      'Links the tenant with a user of a LoRaWAN network, who owns gateways. The platform stores the MQTT fields but does not use them.',
   },
 )
 const params = Type.Object({ accountIntegrationId: common.pathId('account integration') })

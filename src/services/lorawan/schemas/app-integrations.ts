@@ -9,7 +9,7 @@ const fields = {
   appName: Name({ description: 'Name of the application of the platform.' }),
   ...common.connectionFields,
   poolIds: common.poolIds,
-  status: common.Status('SUSPENDED: no session with the network; its uplinks are dropped, commands wait.'),
+  status: common.Status('SUSPENDED: no session with the network is open; uplinks are dropped, and commands wait.'),
   netConnectionState: ConnectionState(
     'State of the MQTT session with the network: CONNECTED if any node has a session.',
   ),
@@ -31,7 +31,7 @@ const DeviceOfIntegration = Type.Object(
     endpointId: common.endpointId,
     name: common.nameField,
     description: Type.Optional(common.descriptionField),
-    status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
+    status: common.Status('SUSPENDED: the platform drops uplinks of the device, and commands wait.'),
   },
   { title: 'DeviceOfIntegration', description: 'A device integration in the answer of its application integration.' },
 )
@@ -46,7 +46,7 @@ const WithDevices = Type.Object(
 const params = Type.Object({ appIntegrationId: common.pathId('application integration') })
 const missing = 'The integration does not exist, or the caller may not read it.'
 const etagText =
-  'The ETag covers what people configure, and the list of devices; connection states and statistics do not change it.'
+  'The ETag changes with the configured fields and the list of devices, not with connection states and statistics.'
 
 export const createAppIntegration = {
   name: 'appIntegrations.create',
@@ -102,7 +102,7 @@ export const updateAppIntegrationStatus = {
   name: 'appIntegrations.status.update',
   summary: 'Suspend or resume an application integration',
   description:
-    'SUSPENDED closes the session: uplinks of that time are dropped, and commands wait. ACTIVE opens it again.',
+    'SUSPENDED closes the session: uplinks that arrive meanwhile are dropped, and commands wait. ACTIVE opens the session again.',
   params,
   body: common.statusBody,
   response: { 204: Empty() },
@@ -123,5 +123,8 @@ export const listNetDevices = {
     'Asks the network for the devices of its application, and leaves out devices that have a device integration.',
   params,
   response: { 200: contentPage(NetDevice) },
-  fails: { 404: missing, 502: 'The network did not answer within 10 s, refused the key, or sent something else.' },
+  fails: {
+    404: missing,
+    502: 'The network did not answer within 10 s, refused the key, or sent a response that the platform cannot use.',
+  },
 }

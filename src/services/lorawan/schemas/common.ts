@@ -4,7 +4,11 @@ import { DateTime, JsonObject, Name, SerialId, Text, Type } from '../../../kerne
 export const Status = (description: string) => Type.Enum(['ACTIVE', 'SUSPENDED'], { description })
 
 export const statusBody = Type.Object(
-  { status: Status('ACTIVE resumes, SUSPENDED suspends. The present status is accepted and changes nothing.') },
+  {
+    status: Status(
+      'New status: ACTIVE resumes the integration, SUSPENDED suspends it. Setting the present status changes nothing.',
+    ),
+  },
   { title: 'IntegrationStatus', description: 'The new status of an integration.' },
 )
 /** Optional in queries. Without a status, only active objects are listed. */
@@ -18,7 +22,7 @@ export const statusQuery = Type.Optional(
 export const poolIds = Type.Array(Name({ description: 'Id of a pool.' }), {
   maxItems: 100,
   description:
-    'Ids of pools, kept and passed to the endpoints of the devices or gateways of the integration. Default: none.',
+    'Ids of pools. The platform passes them to the endpoints of the devices or gateways of the integration. Default: none.',
 })
 
 export const nameField = Name({ description: 'Name for people.' })
@@ -38,7 +42,7 @@ const netApiKeyId = Type.String({
 })
 const host = (serverName: string, more = '') =>
   Name({
-    description: `${serverName}: \`host\`, \`host:port\` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given.${more}`,
+    description: `${serverName}: \`host\`, \`host:port\` or a URL without a path. Without a scheme, https and port 443 are used. The API returns the text unchanged.${more}`,
   })
 const otherHost = (serverName: string) => Type.Optional(host(serverName, ' Default: the identity server.'))
 
@@ -51,11 +55,12 @@ export const connectionFields = {
   netPlainMqttServerUrl: Type.Optional(
     Name({
       description:
-        'MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given.',
+        'MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`. The API returns the text unchanged.',
     }),
   ),
   netMqttIntegrationEnabled: Type.Boolean({
-    description: 'False: no MQTT session, and the URL is unused. Default: true.',
+    description:
+      'True when a node opens an MQTT session with the network. If false, the URL is not used. Default: true.',
   }),
   name: nameField,
   description: Type.Optional(descriptionField),

@@ -32,10 +32,14 @@ const optionalRadioFields = {
 const count = (description: string) => Type.Integer({ description })
 const Statistics = Type.Object(
   {
-    received: count('Uplinks that arrived, including the other three.'),
-    stored: count('Uplinks that became samples.'),
-    duplicates: count('Uplinks with the same session and frame counter as another uplink within the hour before.'),
-    dropped: count('Uplinks without a usable payload, or while the device integration was suspended.'),
+    received: count('Number of all uplinks that arrived.'),
+    stored: count('Number of uplinks that became samples.'),
+    duplicates: count(
+      'Number of uplinks with the same session and frame counter as another uplink within the hour before.',
+    ),
+    dropped: count(
+      'Number of uplinks without a usable payload, or that arrived while the device integration was suspended.',
+    ),
   },
   {
     title: 'UplinkStatistics',
@@ -56,7 +60,7 @@ const DeviceIntegration = Type.Object(
     formatter: Type.Optional(radioFields.formatter),
     downlinkFPort: radioFields.downlinkFPort,
     downlinkConfirmed: radioFields.downlinkConfirmed,
-    status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
+    status: common.Status('SUSPENDED: the platform drops uplinks of the device, and commands wait.'),
     lastUplinkAt: Type.Optional(
       common.date({ description: 'Time at which the network received the last uplink of the device, in UTC.' }),
     ),
@@ -144,7 +148,7 @@ export const listDevices = {
 export const getDevice = {
   name: 'appIntegrations.devices.get',
   summary: 'Get a device integration',
-  description: 'The ETag covers what people configure; statistics do not change it.',
+  description: 'The ETag changes with the configured fields, not with the statistics.',
   params,
   response: { 200: DeviceIntegration, 304: Empty() },
   fails: { 404: missing },
@@ -172,7 +176,9 @@ export const deleteDevice = {
   params,
   query: Type.Object({
     deleteEndpoint: Type.Optional(
-      Type.Boolean({ description: 'True unregisters the endpoint too; needs `endpoint:delete`. Default: false.' }),
+      Type.Boolean({
+        description: 'True when the endpoint is unregistered too, which requires `endpoint:delete`. Default: false.',
+      }),
     ),
   }),
   response: { 204: Empty() },

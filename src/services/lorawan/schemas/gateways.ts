@@ -95,7 +95,7 @@ export const createGateways = {
       registerGatewaysOnNet: Type.Optional(
         Type.Boolean({
           description:
-            'True registers the gateways in the network; then each gateway needs `netGatewayInfo`. Default: false.',
+            'True when the gateways are registered in the network; each gateway then needs `netGatewayInfo`. Default: false.',
         }),
       ),
       gateways: Type.Array(NewGateway, { minItems: 1, maxItems: itemsMax, description: 'The gateways, 1 to 1,000.' }),
@@ -169,10 +169,12 @@ export const deleteGateway = {
   params,
   query: Type.Object({
     deleteEndpoint: Type.Optional(
-      Type.Boolean({ description: 'True unregisters the endpoint too; needs `endpoint:delete`. Default: false.' }),
+      Type.Boolean({
+        description: 'True when the endpoint is unregistered too, which requires `endpoint:delete`. Default: false.',
+      }),
     ),
     deregisterOnNet: Type.Optional(
-      Type.Boolean({ description: 'True deletes the gateway in the network first. Default: false.' }),
+      Type.Boolean({ description: 'True when the gateway is first deleted in the network. Default: false.' }),
     ),
   }),
   response: { 204: Empty() },

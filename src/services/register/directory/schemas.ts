@@ -86,7 +86,7 @@ export const listDirectory = {
   name: 'endpoints.directory.list',
   summary: 'Search and sort endpoints',
   description:
-    'Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a ' +
+    'Endpoints that meet all conditions, one page after a cursor. The list is meant for user interfaces: a page takes about as long for a million endpoints as for a ' +
     'hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, ' +
     'but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds.',
   query: Type.Object({
@@ -218,7 +218,7 @@ export const listPlaces = {
       minimum: 1,
       maximum: 2000,
       default: 500,
-      description: 'Maximum number of clusters. It decides how fine the grid is. Default: 500.',
+      description: 'Maximum number of clusters. It determines the size of the cells of the grid. Default: 500.',
     }),
   }),
   response: {

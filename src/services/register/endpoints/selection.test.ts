@@ -115,7 +115,7 @@ suite('a selection of endpoints', () => {
   })
 })
 
-test('one query finds which active filters of the tenant many endpoints match', async () => {
+test('one query finds, for many endpoints, the active filters that each endpoint matches', async () => {
   const { app, version } = await anApplication()
   const [first, second, third] = await someEndpoints(version, 3)
   const everyone = await aFilter(app)

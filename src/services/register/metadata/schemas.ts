@@ -60,7 +60,7 @@ export const setKey = {
   name: 'endpoints.metadata.values.update',
   summary: 'Set the value of a metadata key',
   params: ofKey,
-  body: AnyJson({ description: 'The new value: any JSON. A text is in double quotes.', examples: ['Kyiv'] }),
+  body: AnyJson({ description: 'The new value: any JSON. A text must be in double quotes.', examples: ['Kyiv'] }),
   response: none,
   fails: changeFails,
 }

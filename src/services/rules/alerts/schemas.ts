@@ -51,7 +51,7 @@ const Alert = Type.Object(
   {
     title: 'Alert',
     description:
-      'A state of an endpoint or tenant that people should know. At most one alert of each type is open for an entity at a time.',
+      'A condition of an endpoint or tenant that people should know about. At most one alert of each type is open for an entity at a time.',
     examples: [
       {
         id: '0197a1b2-6a0e-7c3d-8e4f-5a6b7c8d9e0f',
@@ -164,7 +164,7 @@ export const searchAlerts = {
     },
     {
       title: 'AlertSearch',
-      description: 'Criteria, order and page.',
+      description: 'Criteria of the search, order of the results, and page.',
       examples: [{ state: ['OPEN'], severityLevel: ['HIGH', 'CRITICAL'] }],
     },
   ),
@@ -232,7 +232,7 @@ export const deleteAlerts = {
 }
 
 const Texts = (description: string) =>
-  Type.Array(Type.String({ description }), { description: 'The texts, in alphabetical order.' })
+  Type.Array(Type.String({ description }), { description: 'The values, in alphabetical order.' })
 
 export const listAlertTypes = {
   name: 'alerts.types.list',
@@ -260,7 +260,7 @@ export const listMetadataKeys = {
 export const acknowledgeAlert = {
   name: 'alerts.acknowledgement.update',
   summary: 'Acknowledge an alert, or take the acknowledgement back',
-  description: 'A resolved alert stays as it is.',
+  description: 'A resolved alert does not change.',
   params: ofAlert,
   query: Type.Object(entity),
   body: Type.Object(
@@ -272,7 +272,7 @@ export const acknowledgeAlert = {
     },
     {
       title: 'AlertAcknowledgement',
-      description: 'An acknowledgement.',
+      description: 'Fields of a request that acknowledges an alert.',
       examples: [{ acknowledgement: 'ACKNOWLEDGED', comment: 'on my way' }],
     },
   ),
@@ -283,14 +283,18 @@ export const acknowledgeAlert = {
 export const resolveAlert = {
   name: 'alerts.resolution.update',
   summary: 'Resolve an alert',
-  description: 'A resolved alert stays as it is. The next activation opens a new alert.',
+  description: 'A resolved alert does not change. The next activation opens a new alert.',
   params: ofAlert,
   body: Type.Object(
     {
       ...entity,
       reason: Type.Optional(Text({ maxLength: 4000, description: 'Reason why the alert is resolved. Default: none.' })),
     },
-    { title: 'AlertResolution', description: 'A resolution.', examples: [{ reason: 'window closed' }] },
+    {
+      title: 'AlertResolution',
+      description: 'Fields of a request that resolves an alert.',
+      examples: [{ reason: 'window closed' }],
+    },
   ),
   response: Done,
   fails: { 400: invalid, ...missing },

@@ -125,7 +125,7 @@ export const listTraces = {
 export const deleteTraces = {
   name: 'rules.traces.delete',
   summary: 'Delete traces',
-  description: 'Statistics of rules and actions stay.',
+  description: 'The statistics of rules and actions do not change.',
   query: Type.Object({ beforeDate: date('Deletes only traces before this time.') }),
   response: { 204: Empty('Done.') },
   fails: { 400: invalid },
@@ -250,7 +250,10 @@ const replaySummary = {
   createdAt: DateTime({ description: 'Time at which the replay was started, in UTC.' }),
   status: text('RUNNING, COMPLETED, FAILED or CANCELED.'),
   reason: Type.Optional(text('Reason why the replay failed.')),
-  progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the period that is done, from 0 to 1.' }),
+  progress: Type.Unsafe<number>({
+    type: 'number',
+    description: 'Part of the period that has been processed, from 0 to 1.',
+  }),
   eventsCount: Type.Integer({ description: 'Number of messages for which the rule ran.' }),
   skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
 }

@@ -63,10 +63,14 @@ export const readRollout = {
         reason: Type.Optional(Type.String({ description: 'Reason why the rollout is halted.' })),
         counts: Type.Object(
           {
-            waiting: count('Endpoints whose target is this version and that were not offered it yet.'),
-            offered: count('Endpoints that were offered it and have not reported.'),
-            applied: count('Endpoints that run it.'),
-            failed: count('Endpoints that reported since the last resume that they could not apply the version.'),
+            waiting: count(
+              'Number of endpoints whose target is this version and that were not offered the version yet.',
+            ),
+            offered: count('Number of endpoints that were offered the version and have not reported.'),
+            applied: count('Number of endpoints that run the version.'),
+            failed: count(
+              'Number of endpoints that reported since the last resume that they could not apply the version.',
+            ),
           },
           { title: 'SoftwareRolloutCounts', description: 'Numbers of endpoints. Each endpoint is counted once.' },
         ),

@@ -176,7 +176,7 @@ export const changeTenant = {
   summary: 'Change a tenant',
   description:
     'If the body names another template or version, the realm is built again in the background, with status UPDATING. The tenant stays in service meanwhile. ' +
-    'Values that the tenant has already change nothing, except that a FAILED tenant is built again.',
+    'A value that is already stored changes nothing, except that a FAILED tenant is built again.',
   params,
   body: ChangeBody,
   response: { 200: TenantV1 },

@@ -302,7 +302,7 @@ export const readPackageType = {
 export const listSubscriptions = {
   name: 'tenants.subscriptions.list',
   summary: 'List the subscriptions of a tenant',
-  description: 'The oldest first.',
+  description: 'The oldest subscription comes first.',
   query: Type.Object({ ...paging, tenant_id: Text({ description: 'Id of the tenant.' }) }),
   response: { 200: countedPage(itemShape(catalogueOf('tenants_subscriptions'))) },
 }
@@ -336,7 +336,7 @@ export const listUsers = {
 export const createUser = {
   name: 'tenants.users.create',
   summary: 'Create a user without roles',
-  description: 'Give roles with `PUT /iam/api/v1/users/{id}/roles`.',
+  description: 'To give the user roles, use `PUT /iam/api/v1/users/{id}/roles`.',
   query: Type.Object(ofTenant),
   body: NewPerson,
   response: {

@@ -92,7 +92,7 @@ export function createLive(
         const isWatched = watchers.includes(origin)
         const nodeIds = interests.nodesFor(origin)
         if (!isWatched && nodeIds.length === 0) continue
-        const points = pointsOf(rows, row, deps.numbers).map((point) => livePoint(point, rows.writtens[row]!))
+        const points = pointsOf(rows, row, deps.numbers).map((point) => livePoint(point, rows.writtenTimes[row]!))
         if (isWatched) watchers.deliver(origin, points)
         forwarding.add(nodeIds, origin, points)
       }

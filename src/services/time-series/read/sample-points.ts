@@ -240,11 +240,11 @@ function orderRows(samples: Samples, { rows, times }: TimedRows): TimedRows | un
   if (isAscending(times)) return { rows, times }
   const order = orderOf(times)
   if (order) return { rows: rows.map((_, index) => rows[order[index]!]!), times: reorder(times, order) }
-  const { slots, writtens } = samples
-  if (!slots || !writtens) return undefined
+  const { slots, writtenTimes } = samples
+  if (!slots || !writtenTimes) return undefined
   const timeOf = timeIn(samples)
   const sorted = rows.toSorted(
-    (a, b) => timeOf(a) - timeOf(b) || slots[a]! - slots[b]! || writtens[a]! - writtens[b]! || a - b,
+    (a, b) => timeOf(a) - timeOf(b) || slots[a]! - slots[b]! || writtenTimes[a]! - writtenTimes[b]! || a - b,
   )
   const last = sorted.filter((row, index) => index + 1 === sorted.length || timeOf(sorted[index + 1]!) !== timeOf(row))
   return { rows: last, times: Float64Array.from(last, timeOf) }

@@ -319,7 +319,7 @@ export const watch = {
         maxLength: 64,
         description:
           'Id of the last event that the client received; browsers send it automatically. The stream then begins with the points that ' +
-          'were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new ' +
+          'were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; if there is more, the first event is a `gap`. Default: new ' +
           'points only.',
       }),
     ),

@@ -23,7 +23,7 @@ export interface SampleRows {
   setIds: Float64Array | undefined
   /** Present if they were requested. */
   slots: Float64Array | undefined
-  writtens: Float64Array | undefined
+  writtenTimes: Float64Array | undefined
   /** For the samples that have such values: the values that are not numbers, as JSON. Null if these values were not requested. */
   others: string[] | null
   /** Total bytes of the long texts that are missing in `others`. 0 if all texts were requested, or no texts. */
@@ -125,7 +125,7 @@ async function readRows(
     ...(sets.length > 1 && { setIds: `string_agg(float8send(set_id), '')` }),
     ...(withOrder && {
       slots: `string_agg(float8send(slot), '')`,
-      writtens: `string_agg(float8send(written), '')`,
+      writtenTimes: `string_agg(float8send(written), '')`,
     }),
     ...(texts === 'all' && { others: `string_agg(x, E'\\n') filter (where x is not null and ${hasOther})` }),
     ...(texts === 'short' && {
@@ -148,7 +148,7 @@ async function readRows(
     records: floatsInPlace(records),
     setIds: floats('setIds'),
     slots: floats('slots'),
-    writtens: floats('writtens'),
+    writtenTimes: floats('writtenTimes'),
     others: byName.get('others')?.toString().split(separator) ?? null,
     longBytes: floats('longBytes')?.[0] ?? 0,
   }

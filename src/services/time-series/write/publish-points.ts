@@ -32,7 +32,7 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
 export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint[] {
   const { endpointId, versionName, messageId, cause } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
-  const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
+  const ingestionTimestamp = new Date(rows.writtenTimes[row]! / 1000).toISOString()
   const bySeries = new Map<string, StoredPoint>()
   for (const [index, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
     const [seriesName, valueName] = namesOf(field)

@@ -29,7 +29,7 @@ export interface Rows extends Group {
   readonly values: Value[][]
   readonly origins: Origin[]
   /** Number of each row in the order of writes; 0 before the rows are encoded. */
-  readonly writtens: number[]
+  readonly writtenTimes: number[]
   /** Rows of another service that are stored in the same commit. */
   readonly companionRows: CompanionRows[]
   /** Samples to publish in the same commit. */
@@ -85,7 +85,7 @@ export function createRows(valuesMax: number): Rows {
   const sets: SeriesSet[] = []
   const values: Value[][] = []
   const origins: Origin[] = []
-  const writtens: number[] = []
+  const writtenTimes: number[] = []
   const timeOrigins: number[] = []
   const samples: number[] = []
   const others = new Map<number, string>()
@@ -113,7 +113,7 @@ export function createRows(valuesMax: number): Rows {
     times.push(time)
     timeOrigins.push(timeOrigin)
     samples.push(sampleCount)
-    writtens.push(0)
+    writtenTimes.push(0)
     sets.push(set)
     values.push(rowValues)
     origins.push(origin)
@@ -127,7 +127,7 @@ export function createRows(valuesMax: number): Rows {
     sets,
     values,
     origins,
-    writtens,
+    writtenTimes,
     companionRows,
     received,
     isRepeated: false,
@@ -234,7 +234,7 @@ function sortedRows({ endpointNos, times }: Rows): Uint32Array {
  * Assigns numbers to rows of the same endpoint and time, so that the last sample has the last number of the group. If there are more
  * samples than numbers, the first samples share a number.
  */
-function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
+function assignNumbers(order: Uint32Array, { endpointNos, times, writtenTimes, first }: Rows, samples: number[]) {
   if (first === undefined) throw new Error('the rows have no number in the order of writes yet')
   const last = first + numbersOfGroup - 1
   let written = last
@@ -243,7 +243,7 @@ function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first
     const next = order[index + 1]
     if (next === undefined || endpointNos[next] !== endpointNos[row] || times[next] !== times[row]) written = last
     else if (samples[next] !== samples[row] && written > first) written--
-    writtens[row] = written
+    writtenTimes[row] = written
   }
 }
 
@@ -257,7 +257,7 @@ function putRow(view: DataView, start: number, slot: number, rows: Rows, row: nu
   offset = putInt64(view, offset, rows.times[row]!)
   view.setInt32(offset, 4)
   view.setInt32(offset + 4, rows.sets[row]!.setId)
-  offset = putInt64(view, offset + 8, rows.writtens[row]!)
+  offset = putInt64(view, offset + 8, rows.writtenTimes[row]!)
   view.setInt32(offset, recordHeadBytes + rowValues.length * numberBytes)
   view.setFloat64(offset + 4, rows.endpointNos[row]!)
   view.setFloat64(offset + 12, rows.times[row]!)

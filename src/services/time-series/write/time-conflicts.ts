@@ -1,6 +1,6 @@
 /**
- * Resolves conflicts of stamped samples that two nodes received in the same millisecond; see README.md, "An
- * acknowledged sample without a timestamp is never replaced".
+ * Resolves conflicts of samples without a timestamp (stamped samples) that two nodes received in the same millisecond. README.md explains
+ * them in "An acknowledged sample without a timestamp is never replaced".
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -11,7 +11,7 @@ import type { Rows } from './rows.ts'
 export interface TimeConflicts {
   /** Returns true if the stored times of these rows' endpoints must be looked up before the rows are written into this slot. */
   needLookup(rows: Rows, slot: number): boolean
-  /** Gives stamped samples of such endpoints times after the stored times, in the transaction that writes the samples. */
+  /** Moves stamped samples of these endpoints to times after the stored times, in the transaction that writes the samples. */
   resolve(sql: Sql, rows: Rows, slot: number): Promise<void>
   /** Records which endpoints had a conflict. Returns true if an earlier attempt already stored the rows. */
   record(sql: Sql, rows: Rows): Promise<boolean>
@@ -86,7 +86,7 @@ export function createTimeConflicts(
       const stamped = rows.stamped()
       const taken = await findStampedAt(sql, stamped)
       const writtenAt = new Map(
-        stamped.map(({ row, endpointNo, time }) => [`${endpointNo} ${time}`, rows.writtens[row]!]),
+        stamped.map(({ row, endpointNo, time }) => [`${endpointNo} ${time}`, rows.writtenTimes[row]!]),
       )
       if (taken.some(({ endpointNo, ts, written }) => writtenAt.get(`${endpointNo} ${ts}`) === written)) return true
       for (const { endpointNo } of taken) recordConflict(endpointNo)

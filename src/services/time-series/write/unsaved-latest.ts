@@ -18,9 +18,9 @@ export interface UnsavedOfEndpoint {
 
 export type UnsavedLatest = Map<number, UnsavedOfEndpoint>
 
-export function addRows(unsaved: UnsavedLatest, { endpointNos, sets, times, writtens, values }: Rows) {
+export function addRows(unsaved: UnsavedLatest, { endpointNos, sets, times, writtenTimes, values }: Rows) {
   for (let row = 0; row < times.length; row++)
-    addSample(unsaved, endpointNos[row]!, sets[row]!.setId, times[row]!, writtens[row]!, values[row]!)
+    addSample(unsaved, endpointNos[row]!, sets[row]!.setId, times[row]!, writtenTimes[row]!, values[row]!)
 }
 
 /** Adds back samples that could not be saved. */

@@ -4,13 +4,13 @@ import { type ActionTypeDefinition, type Attribute, allowOne, requireOne } from 
 
 /** Fields that alert activation and alert resolution share. */
 export const alertTypeExpression: Attribute = {
-  description: 'The type of the alert. Give either this or `alertType`.',
+  description: 'The type of the alert. Give either this field or `alertType`.',
   literal: 'text',
   problem: (value) =>
     isAlertType(String(value)) ? undefined : 'expected 1 to 100 letters, digits, _, . and -, or a script',
 }
 export const alertFields = {
-  alertType: Type.Optional(alertType('Type of the alert. Give either this or `alertTypeExpression`.')),
+  alertType: Type.Optional(alertType('Type of the alert. Give either this field or `alertTypeExpression`.')),
   message: Type.Optional(
     Text({
       maxLength: messageLength,
@@ -49,7 +49,7 @@ export const alertActivation: ActionTypeDefinition = {
   fields: {
     ...alertFields,
     severityLevel: Type.Optional(
-      severityLevel('Severity of the alert. If neither this nor the expression is given: MEDIUM.'),
+      severityLevel('Severity of the alert. Default: MEDIUM, unless `severityLevelExpression` is given.'),
     ),
   },
   needs: ['alert:update'],

@@ -74,7 +74,12 @@ const body = Type.Object(
 )
 
 const AlertSetting = Type.Object(
-  { id: Type.String({ description: 'Id of the alert setting.' }), ...fields, state: common.state, ...common.answered },
+  {
+    id: Type.String({ description: 'Id of the alert setting.' }),
+    ...fields,
+    state: Type.Enum(['ENABLED', 'DISABLED'], { description: 'DISABLED stops activation, resolution and notices.' }),
+    ...common.answered,
+  },
   {
     title: 'AlertSetting',
     description:

@@ -28,7 +28,7 @@ export const Statistics = Type.Object(
     lastDuration: milliseconds('Duration of the last run'),
     count: Type.Integer({ description: 'Number of runs.' }),
   },
-  { title: 'RunStatistics', description: 'Statistics of runs, at most 5 seconds late.' },
+  { title: 'RunStatistics', description: 'Statistics of runs, with a delay of at most 5 seconds.' },
 )
 
 /** The query of lists. */

@@ -54,10 +54,10 @@ export const listActions = {
     200: Type.Object(
       {
         positiveActions: Type.Array(Linked('action', 'ActionOfRule'), {
-          description: 'Run unless the rule returns false, null or undefined.',
+          description: 'Actions that run unless the rule returns false, null or undefined.',
         }),
         negativeActions: Type.Array(Linked('action', 'ActionOfRule'), {
-          description: 'Run if the rule returns false.',
+          description: 'Actions that run if the rule returns false.',
         }),
       },
       { title: 'ActionsOfRule', description: 'The actions of a rule.' },

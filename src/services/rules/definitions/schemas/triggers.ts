@@ -84,7 +84,7 @@ export function triggerSchemas(definition: TriggerTypeDefinition, segment: strin
     create: {
       ...named('create'),
       summary: `Create ${article} ${noun}${byOlderPath}`,
-      description: `${description} A trigger does nothing until a rule has it.`,
+      description: `${description} A trigger does nothing until it is attached to a rule.`,
       body,
       response: common.created,
       fails: {

@@ -1,4 +1,4 @@
-/** SQL of revisions, which record which definitions of a tenant have changed. */
+/** SQL of revisions. Each change of the definitions of a tenant gets a new revision, which is stored with the ids that changed. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 /** Increases the revision of a tenant and stores the ids that changed with it. */

@@ -8,7 +8,7 @@ export const alertLifecycleEvent: TriggerTypeDefinition = {
   type: 'alert-lifecycle-event',
   title: 'AlertLifecycleEventTrigger',
   description:
-    'Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. Runs for alerts of the tenant have no endpoint.',
+    'Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. A run that an alert of the tenant starts has no endpoint.',
   fields: {
     alertTypes: listOfNames(
       alertType('Type of an alert.'),
