@@ -39,8 +39,8 @@ export function createAnonymousTimeout(
         extended.push([connection, extensions + 1])
       else onTimeout(connection)
     }
-    // Extended connections go to the end of the map. They may be checked later than their `until`, because the connections before them in
-    // the map come first.
+    // Extended connections go to the end of the map. The map is checked in order, so they may be checked
+    // later than their `until`.
     for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
     startTimer()
   }

@@ -67,7 +67,7 @@ export interface Binding {
   readonly follows: number
   /** Number of this binding in the database; 0 until it is written. */
   number: number
-  /** The highest number of a binding on another node that a signal named before `number` was known. */
+  /** The highest number of a binding on another node, from signals that arrived before `number` was known. */
   replacedByNumber: number
   /** Links in the list of the connection's bindings. */
   next: Binding | undefined

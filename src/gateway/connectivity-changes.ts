@@ -19,7 +19,7 @@ export interface Change {
 export interface Step {
   connected: boolean
   at: Date
-  /** Why the endpoint disconnected, as a text for people. */
+  /** The reason why the endpoint disconnected, as a text for people. */
   reason?: string | undefined
 }
 

@@ -103,8 +103,8 @@ export function createConnectivity(
         if (binding.connection) addChange(binding, binding.connection, { connected: true })
     },
     async stop() {
-      // Two flushes are needed, because changes may arrive during the first. Other nodes find endpoints that were not reported by the rows
-      // of this node.
+      // Two flushes are needed, because changes may arrive during the first. If endpoints are still unreported after that, other
+      // nodes find them in the rows of this node.
       await flush()
       await flush()
       clearTimeout(timer)

@@ -1,4 +1,4 @@
-/** Puts the parts of the gateway together. */
+/** Assembles the parts of the gateway. */
 import { isIP } from 'node:net'
 import type { Identity } from '../identity/contract.ts'
 import { noProxy } from '../kernel/client-address.ts'

@@ -9,7 +9,7 @@ export interface Realm {
   status: RealmStatus
   accessTokenSeconds: number
   refreshTokenSeconds: number
-  /** Whether users have a second factor: never, if they want to, or always. */
+  /** The rule for second factors of users. */
   secondFactor: 'off' | 'optional' | 'required'
   frontendClientId: string
   backendClientId: string

@@ -2,8 +2,8 @@ import { monotonicMs, sleep } from './clock.ts'
 
 /**
  * Collects requests into batches: requests that arrive while a batch runs form the next batch. If `batchMax` or more wait when a batch
- * ends, the next batch starts immediately. If fewer wait, it starts `everyMs` after the start of the last batch; this may be a function of
- * the last batch's size. A request that arrives when no other request runs or waits starts a batch immediately.
+ * ends, the next batch starts immediately. If fewer wait, it starts `everyMs` after the start of the last batch. `everyMs` may be a function
+ * of the last batch's size. A request that arrives when no other request runs or waits starts a batch immediately.
  */
 export function createBatcher<Q, A>(
   processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,

@@ -22,7 +22,7 @@ export interface Caller extends Holder {
   roles: readonly string[]
 }
 
-/** Returns the name by which people know the caller: of an API key its own name, of a user the user name. A client has only an id. */
+/** Returns the name of the caller for people: the name of an API key, or the user name of a user. A client has only an id. */
 export const nameOfCaller = ({ keyName, username }: Caller): string | undefined => keyName ?? username
 
 /** Context of a call, passed from the API to the store. */

@@ -1,6 +1,6 @@
 /**
- * Provides the certificate of a TLS listener. It is either read from the operator's files, again when they change, or issued by the
- * platform's certificate authority and renewed 30 days before it expires.
+ * Provides the certificate of a TLS listener. It is read from the operator's files, and again when they change. Without such files, the
+ * platform's certificate authority issues the certificate and renews it 30 days before it expires.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
@@ -10,7 +10,7 @@ import { certificateRenewalFailed } from './log-messages.ts'
 import { ConfigurationError } from './settings.ts'
 
 export interface ServerCertificate {
-  /** Whether the operator provides the certificate. */
+  /** True if the operator provides the certificate. */
   fromFiles: boolean
   current(): Promise<SecureContextOptions>
   /** Calls the function with every renewed certificate, until the returned function is called. */
@@ -33,7 +33,7 @@ export interface ServerCertificateOptions {
   keyFile: string | undefined
   /** Names and addresses of a certificate that the platform issues. */
   hosts: () => string[]
-  /** Whether clients may present certificates of the platform's authority. */
+  /** True if clients may present certificates of the platform's authority. */
   acceptsClientCertificates: boolean
   log: Log
   now: Clock

@@ -11,8 +11,8 @@ type Check = (name: string, value: string) => string | undefined
 export type Checks = Partial<Record<Kind, Check>>
 
 /**
- * Reads a setting. `checks` are for kinds that commands of the API do not have: loading the checks would slow these commands down, and they
- * are in `network-setting-checks.ts`.
+ * Reads a setting. `checks` validates kinds of settings that commands of the API do not use. These checks are in
+ * `network-setting-checks.ts`, because loading them would slow down the commands of the API.
  */
 export function readSetting(
   name: string,

@@ -120,7 +120,7 @@ export interface PlatformSettings {
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
   /** The mail server, if there is one, and the sender of e-mails. */
   mail: { url: string | undefined; from: string | undefined }
-  /** Where contents of files and blobs are stored: in a directory, or in an S3-compatible store. */
+  /** The store for contents of files and blobs: a directory, or an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }
 }
 

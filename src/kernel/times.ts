@@ -9,7 +9,7 @@ const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
 /** Matches an offset without minutes, such as `+02`, which Date.parse rejects. */
 const hourOffset = /[+-]\d{2}$/
 
-/** Matches where a query had the `+` of a time zone: scripts often do not encode it, and then it is decoded as a space. */
+/** Matches the space before a time zone in a query. Scripts often do not encode the `+` of a time zone, so it is decoded as a space. */
 const lostPlus = /(:\d{2}(?:[.,]\d{1,9})?) (?=\d{2}:?\d{2}$)/
 
 /** Parses ISO 8601. A time without a time zone is in UTC. */

@@ -329,8 +329,8 @@ function leaveRow<T>(rows: Map<string, Waiter<T>>, id: string, waiter: Waiter<T>
 const startMs = 1000
 
 /**
- * Records which rows change while callers store their rows, because a signal may arrive before its waiter is registered. Two sets of a
- * second each are enough, because a start that takes longer reads its row.
+ * Records which rows change while callers store their rows, because a signal may arrive before its waiter is registered. Two sets,
+ * each for one second, are enough, because a start that takes longer reads its row.
  */
 function createStarts() {
   let running = 0

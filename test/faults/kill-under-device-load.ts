@@ -20,7 +20,7 @@ const program = resolve(import.meta.dirname, 'packer.ts')
 
 export interface DeviceKillReport extends FleetReport {
   rounds: number
-  /** How often slots were packed during the test. */
+  /** Number of times that slots were packed during the test. */
   packed: number
   slowestRecoverySeconds: number
 }

@@ -85,7 +85,7 @@ export async function runCleanups(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 }
 
-/** Whether several test files run in this process. In this case, shared-process.ts runs the cleanups. */
+/** True if several test files run in this process. In this case, shared-process.ts runs the cleanups. */
 export const sharedProcess = { enabled: false }
 
 // The hook is registered when the module is loaded, because `after` inside a test applies to that test only. In a shared process the hook

@@ -19,7 +19,7 @@ export const faults: Fault[] = [
 
 export interface HostileProxy {
   url: string
-  /** How often each fault was injected. */
+  /** Number of times that each fault was injected. */
   counts: Record<string, number>
   close(): void
 }

@@ -44,7 +44,7 @@ const checkNumbers =
 const badText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Whether the JSON is data of the user, so that the key `__proto__` is allowed. `inside`: allowed everywhere except at the top level. */
+/** True if the JSON is data of the user, so that the key `__proto__` is allowed. `inside`: allowed everywhere except at the top level. */
 type PlainData = boolean | 'inside'
 
 /** Returns the path of the first text that cannot be stored, or of the first `__proto__` that is not allowed. */

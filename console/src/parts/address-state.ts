@@ -40,7 +40,7 @@ export interface AddressState<V> {
   values: V
   /** Parts of the address that no codec accepts, such as `sort=colour`. */
   invalid: string[]
-  /** Whether at least one value differs from its default. */
+  /** True if at least one value differs from its default. */
   isChanged: boolean
   set(values: Partial<V>): void
   reset(): void

@@ -42,7 +42,7 @@ export interface DataTableProps<T> {
   onSort?(sort: string): void
   selection?: Selection
   onSelect?(selection: Selection): void
-  /** Whether the user can select all matching rows, including rows that are not loaded. Default: true. */
+  /** True if the user can select all matching rows, including rows that are not loaded. Default: true. */
   allowsAll?: boolean
   /** Actions on the selected rows. */
   bulkActions?: ReactNode

@@ -14,7 +14,7 @@ export interface FieldState<T> {
 
 export interface Form<V extends object> {
   values: V
-  /** Whether a value has changed since the form was opened or saved. */
+  /** True if a value has changed since the form was opened or saved. */
   isChanged: boolean
   set(values: Partial<V>): void
   /** Marks the values as saved, so that the page can be left without a question. A form that closes after saving need not call it. */

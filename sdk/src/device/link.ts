@@ -15,7 +15,7 @@ export interface Link {
   request(message: Message): Promise<string>
   /** Maximum number of messages that wait for their responses at the same time. */
   concurrency: number
-  /** Whether the platform pushes messages over this connection. Otherwise the device polls. */
+  /** True if the platform pushes messages over this connection. Otherwise the device polls. */
   pushes: boolean
   close(): Promise<void>
 }

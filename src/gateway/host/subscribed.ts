@@ -8,9 +8,9 @@ import { filterMatches } from '../topic.ts'
  */
 export interface Subscribed {
   byFilter: Map<string, { qos: Qos; identifier: number | undefined }>
-  /** Whether a subscription was ever granted QoS 0. */
+  /** True if a subscription was ever granted QoS 0. */
   hasQos0: boolean
-  /** Whether a subscription ever had an identifier (MQTT 5). */
+  /** True if a subscription ever had an identifier (MQTT 5). */
   hasIdentifiers: boolean
 }
 

@@ -10,7 +10,7 @@ export interface SessionMessage {
   packetId: number
   /** True if PUBREC has arrived (QoS 2), so that PUBREL must be sent. */
   released: boolean
-  /** When the message was queued, in milliseconds since the epoch. Its expiry interval starts at this time. */
+  /** The time at which the message was queued, in milliseconds since the epoch. Its expiry interval starts at this time. */
   queuedAt: number
 }
 

@@ -154,7 +154,7 @@ interface EntryDeps {
 }
 
 interface Entry extends AuditEntry, CommitCompanion {
-  /** Returns the record, so that a statement that several requests share can write it (claim-record.ts). */
+  /** Returns the record for a statement that several requests share (claim-record.ts). */
   claim(status: number, resource?: string): ClaimedRecord | undefined
 }
 

@@ -41,7 +41,7 @@ const columns = (sql: Sql) => sql`
   id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address, correlation_id,
   fields, count`
 
-/** Returns whether all requests have a record, so that a record has the number of its request. */
+/** Returns whether every request has a record. The position of a record is then the number of its request. */
 const isComplete = (numbered: NumberedRecord[]) =>
   numbered.length > 1 && numbered.every(({ place }, index) => place === index + 1)
 

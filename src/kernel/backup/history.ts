@@ -13,7 +13,7 @@ export interface BackupRun {
   /** Version of the program. */
   program: string
   encrypted: boolean
-  /** Whether contents of files and blobs were included. */
+  /** True if contents of files and blobs were included. */
   withContents: boolean
   tables: number | null
   rows: number | null

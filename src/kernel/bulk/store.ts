@@ -262,8 +262,8 @@ export async function findPages(
 }
 
 /**
- * Returns where a list begins that skips `offset` items of this state: the page, and the number of items of this state to skip on that
- * page. It reads no items.
+ * Returns the start of a list that skips `offset` items of this state: the number of the page, and how many items of this state to skip on
+ * that page. It reads no items.
  */
 export async function findStart(
   sql: Sql,

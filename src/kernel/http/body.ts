@@ -38,7 +38,7 @@ const unstorableText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
 /**
- * Whether the key `__proto__` is allowed, as in data that users define. With `inside`, it is allowed everywhere except in the outermost
+ * True if the key `__proto__` is allowed, as in data that users define. With `inside`, it is allowed everywhere except in the outermost
  * object.
  */
 type PlainData = boolean | 'inside'
@@ -75,8 +75,8 @@ const prependKey = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...
 const pathOf = ({ path }: Flaw) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
 
 /**
- * Returns the first of these numbers that the parsed value contains. Returns undefined if it contains none, because later members of the
- * same name have replaced them.
+ * Returns the first of these numbers that the parsed value contains. Returns undefined if it contains none: the parser drops a member
+ * when a later member has the same name.
  */
 function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   if (typeof value === 'number') return numbers.has(value) ? value : undefined

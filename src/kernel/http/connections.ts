@@ -97,8 +97,8 @@ export function createConnectionLimit(
   }
 
   /**
-   * Closes a connection of the network with the most connections, even if that connection is new. Does so only if this network has more
-   * than `ownCount` connections, which is the number that the network of the accepted connection would have.
+   * Closes a connection of the network that has the most connections, even a new connection. Does nothing and returns false if this network
+   * has at most `ownCount` connections: the number that the network of the accepted connection would have.
    */
   function evictFromLargest(ownCount: number, address: string): boolean {
     let largest: Set<Connection> | undefined

@@ -58,7 +58,7 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
   const sign = bytes[exponentAt + 1]
   let exponent = 0
   for (let i = sign === 0x2b || sign === 0x2d ? exponentAt + 2 : exponentAt + 1; i < end; i++)
-    // Exponents are limited to a value that no number of digits in a body can compensate.
+    // Exponents are limited to 1e9, because no body has enough digits to compensate a larger exponent.
     exponent = Math.min(1e9, exponent * 10 + bytes[i]! - zero)
   return sign === 0x2d ? -exponent : exponent
 }

@@ -4,7 +4,7 @@ import type { OperationSchema } from '../schema.ts'
 export interface Paging {
   /** `none` means that the response has all items. */
   style: 'offset' | 'page' | 'cursor' | 'none'
-  /** Where the parameters belong. */
+  /** The part of the request that contains the parameters. */
   in?: 'query' | 'body'
   /** Names of the parameters: the position, and the number of items. */
   parameters?: [position: string, size?: string]

@@ -8,7 +8,7 @@ import { internalCaller } from './internal-calls.ts'
 export interface SecureTransport {
   /** 0 means that the header is not sent. */
   hstsSeconds: number
-  /** Whether plain requests are redirected to the base URL. */
+  /** True if plain requests are redirected to the base URL. */
   redirect: boolean
 }
 

@@ -59,7 +59,7 @@ export interface HttpOptions {
   /** Aborts when the process stops; `ctx.signal` of every request aborts with it. */
   stopping?: AbortSignal
   connections: HttpConnections & { acceptFailed(error: Error): void }
-  /** Whether responses are compressed. Default: yes. */
+  /** True if responses are compressed. Default: true. */
   compression?: boolean
   /** Limit of the responses that wait for their clients. If absent, the default applies. */
   unreadLimit?: UnreadLimit

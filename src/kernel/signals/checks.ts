@@ -14,7 +14,7 @@ export interface Check {
   expression(sql: Sql): Fragment
   /** Receives the value of the expression, as JSON. It does not wait for the work that it starts. */
   handle(value: unknown): void
-  /** The interval on a node that is alone. Default: such a node, which gets no signals, does not need the check. */
+  /** The interval on a node that is alone. Default: no checks, because no other node sends signals that could be lost. */
   aloneMs?: number
 }
 

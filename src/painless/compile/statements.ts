@@ -6,7 +6,7 @@ import { defaultValue } from './arrays.ts'
 import { type Compiled, castTo, childScope, declare, type Frame, type Run, resolveType, type Scope } from './context.ts'
 import { compileEach } from './each.ts'
 
-/** How a statement ended. The value of a `return` is in slot 0 of the frame. */
+/** The way in which a statement ended. The value of a `return` is in slot 0 of the frame. */
 export const normal = 0
 export const broken = 1
 export const continued = 2

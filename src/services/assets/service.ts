@@ -1,4 +1,4 @@
-/** Puts the parts of the asset manager together. */
+/** Assembles the parts of the asset manager. */
 import type { Identity } from '../../identity/contract.ts'
 import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Kit } from '../../kernel/define-service.ts'

@@ -57,8 +57,8 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
   }
 
   /**
-   * Returns for how many seconds after their end jobs are read. The period begins before the last successful read, so that no end of a job
-   * is missed while the database is unreachable.
+   * Returns the number of seconds for which jobs are still read after their end. The period begins before the last successful read, so that
+   * no end of a job is missed while the database is unreachable.
    */
   const endedSecondsOf = (at: number) => endedSecondsMin + (readAt === undefined ? 0 : (at - readAt) / 1000)
 }

@@ -1,4 +1,4 @@
-/** Puts the parts of the configuration registry together. */
+/** Assembles the parts of the configuration registry. */
 import type { Gateway } from '../../gateway/contract.ts'
 import type { Identity } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'

@@ -1,4 +1,4 @@
-/** Puts the service together. See README.md. */
+/** Assembles the service; see README.md. */
 import type { Kit } from '../../kernel/define-service.ts'
 import { createCompanion } from './documents/companion.ts'
 import { createPartitions } from './documents/partitions.ts'

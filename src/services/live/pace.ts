@@ -1,5 +1,5 @@
 /**
- * Determines how often streams are written to. A write costs about 100 µs in total. The more streams have events, the longer each stream
+ * Determines how often the node writes to its streams. A write costs about 100 µs in total. The more streams have events, the longer each stream
  * waits between two writes.
  */
 export interface Pace {

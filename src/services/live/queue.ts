@@ -28,7 +28,7 @@ export interface Queue {
 /** The waiting events of one subscription. */
 interface Waiting {
   events: LiveEvent[]
-  /** The admission with which all these events were checked; undefined if they were checked with different admissions. */
+  /** The permissions with which all these events were checked; undefined if they were checked with different permissions. */
   admission: object | undefined
 }
 

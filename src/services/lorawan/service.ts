@@ -1,4 +1,4 @@
-/** Puts the parts of the LoRaWAN connector together. */
+/** Assembles the parts of the LoRaWAN connector. */
 import type { Deps } from './service/access.ts'
 import {
   type AccountIntegrationOperations,

@@ -99,7 +99,7 @@ export const dueBits = ({ filters }: PlannedVersion, at: number): number[] =>
 const reasons = ['suspended', 'paused', 'halted', 'no_file', 'not_matched'] as const
 export type Refusal = (typeof reasons)[number] | 'not_reported' | 'no_edge'
 
-/** Returns why the version is not offered to such an endpoint, or undefined if it is offered. */
+/** Returns the reason why the version is not offered to an endpoint that matches these filters; undefined if it is offered. */
 function refusalOf(version: PlannedVersion, matches: Matches, at: number): (typeof reasons)[number] | undefined {
   if (version.strategy === 'suspended') return 'suspended'
   if (version.state !== 'active') return version.state

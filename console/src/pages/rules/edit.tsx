@@ -22,7 +22,7 @@ interface Values {
   name: string
   description: string
   expression: string
-  /** Whether the rule is enabled. */
+  /** True if the rule is enabled. */
   state: boolean
 }
 

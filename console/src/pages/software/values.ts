@@ -12,7 +12,7 @@ export interface RolloutValues {
   upgradableFrom: string[]
   filters: RolloutFilter[]
   skipDispatchingToEndpoint: boolean
-  /** Whether the rollout halts automatically after failures. */
+  /** True if the rollout halts automatically after failures. */
   failureThreshold: boolean
   percent: number
   minimumAttempts: number

@@ -84,7 +84,7 @@ export function OtherKeys({
 }: {
   object: Record<string, unknown>
   known: Set<string>
-  /** Whether the schema permits other keys. */
+  /** True if the schema permits other keys. */
   mayAdd: boolean
   violations: Violation[]
   path: string

@@ -232,7 +232,7 @@ function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
       : kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands)),
   )
   const insertKnown = insertedBy((commands) => store.insertWithoutCount(writes, commands, outstandingMax))
-  /** Inserts a group: commands whose endpoints have room by their last count in a short statement, and all other commands in a second one. */
+  /** Inserts a group. A short statement inserts the commands of endpoints that had room at their last count, a second one all others. */
   const insertGroup = async (commands: store.NewCommand[]): Promise<Promise<Inserted>[]> => {
     const first = firstOfEndpoints(commands)
     const isShort = first.length > 1 && first.length * 2 > commands.length && dispatch.areHere(commands)

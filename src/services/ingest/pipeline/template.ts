@@ -99,7 +99,7 @@ function sectionPart(kind: '#' | '^', name: string, inner: Part[]): Part {
 
 const shown = (value: unknown): string => (value === undefined || value === null ? '' : textOf(value))
 
-/** How the value of `{{field}}` is escaped for each media type. */
+/** The functions that escape the value of `{{field}}`, by media type. */
 const escapes: Record<string, (text: string) => string> = {
   'application/json': (text) => JSON.stringify(text).slice(1, -1),
   'text/plain': (text) => text,

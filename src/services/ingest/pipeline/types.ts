@@ -14,8 +14,8 @@ export interface IngestDocument {
   /** Names of the pipelines that are running, outermost first. */
   pipelines: string[]
   /**
-   * By position: processors that were skipped (undefined), or whose failure did not stop the pipeline. Present only in traced runs, and
-   * only for processors of the pipeline itself.
+   * Outcomes by the position of the processor: undefined if it was skipped, or the failure if that did not stop the pipeline. Present only
+   * in traced runs, and only for processors of the pipeline itself.
    */
   notes: Map<string, ProcessorError | undefined> | undefined
 }

@@ -13,8 +13,8 @@ export interface SearchConnections {
 /** A connection that is idle for longer is closed, with its plans. */
 const pauseMs = 5000
 /**
- * A plan for all values covers every partition, so making it takes as long as tens of plans for a few days. It pays only if searches of one
- * endpoint follow each other.
+ * Number of searches of one endpoint before a plan for all values is made. Such a plan covers every partition. Making it takes as long as
+ * making tens of plans for the values of single searches, which cover a few days.
  */
 const searchesBefore = 20
 

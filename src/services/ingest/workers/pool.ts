@@ -18,7 +18,7 @@ import {
 
 export interface PoolOptions {
   threads: number
-  /** Whether scripts may use regular expressions. */
+  /** True if scripts may use regular expressions. */
   regexEnabled: boolean
   /** Milliseconds that a thread may take to start. */
   startMs?: number

@@ -87,8 +87,8 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 }
 
 /**
- * Returns the time of the sample: when the network received the uplink, even if a later uplink arrived earlier. If the device has already
- * used this millisecond, the millisecond after its latest sample is used, because points with the same time replace each other.
+ * Returns the time of the sample: the time at which the network received the uplink, even if a later uplink was stored before. If the
+ * device has already used this millisecond, the millisecond after its latest sample is used, because points with the same time replace each other.
  */
 const timeFor = (device: Device, uplink: Uplink, now: Date) => new Date(takeTime(device, plausibleTime(uplink, now)))
 

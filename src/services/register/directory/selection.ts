@@ -29,8 +29,8 @@ export interface DirectoryQuery {
   /** The n-grams of the words, for the index. */
   grams: number[]
   /**
-   * How many endpoints have the words, estimated from a sample. Endpoints with rare words are found with the index immediately, endpoints
-   * with common words by walking.
+   * The frequency of the words, estimated from a sample. Endpoints with rare words are found with the index immediately, endpoints with
+   * common words by walking through the list.
    */
   words: 'rare' | 'usual' | 'common'
 }

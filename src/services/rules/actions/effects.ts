@@ -1,4 +1,4 @@
-/** Prevents that an action takes effect twice if the engine runs an event again because the first node died. */
+/** Prevents an action from taking effect twice if the engine runs an event again because the first node died. */
 import { createHash } from 'node:crypto'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'

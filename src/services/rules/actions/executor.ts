@@ -49,8 +49,8 @@ export type ActionOutcome =
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
   /**
    * The action continues in the background, as webhooks and e-mails do. The node that ends it writes its trace. `ended` resolves with the
-   * outcome if this node ends it, and otherwise never. `settled` is present while a crash could lose the action if the event of its run
-   * were deleted; it resolves when that is no longer possible.
+   * outcome if this node ends it, and otherwise never. `settled` is present if the action is not stored yet, so that the event of its run
+   * must be kept. It resolves when a crash can no longer lose the action.
    */
   | { outcome: 'PENDING'; ended?: Promise<EndedOutcome>; settled?: Promise<void> }
 

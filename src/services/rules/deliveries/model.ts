@@ -10,7 +10,7 @@ export interface Attempt {
   durationMs: number
   /** Status of the receiver's response; absent if there was no response. */
   status?: number
-  /** Why the attempt failed; absent if it succeeded. */
+  /** The reason why the attempt failed; absent if it succeeded. */
   reason?: string
 }
 

@@ -27,7 +27,7 @@ const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of all texts in a page. */
 const pageTextBytes = 16_000_000
-/** When this number of points is in memory, they are written. */
+/** The points in memory are written when there are this many. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
 /** The chunks of a day are merged into one if there are this many, even if the day is large. */

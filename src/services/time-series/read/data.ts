@@ -14,7 +14,7 @@ import { limitedResponse } from './response-limit.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 import type { SelectedData, SeriesFilter, VisibleSeries } from './visible-series.ts'
 
-/** How the number of points is reduced: by aggregation, or to a maximum number of points. */
+/** The reduction of the number of points: by aggregation, or to a maximum number of points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
 
 export interface DataRequest extends SeriesFilter {

@@ -33,7 +33,7 @@ export interface SampleRows {
 export interface ColumnOptions {
   /** True if `slot` and `written`, which define the order of writes, are read too. They are needed only for samples with the same time. */
   withOrder: boolean
-  /** Which texts to read. The total size of the long texts is not known before the read. */
+  /** The texts to read. The total size of the long texts is not known before the read. */
   texts: 'none' | 'short' | 'all'
 }
 

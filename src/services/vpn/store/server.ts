@@ -1,6 +1,6 @@
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Whether a VPN server is running and, if not, the reason. */
+/** The state of the VPN server: whether it is running and, if not, the reason. */
 export interface ServerState {
   running: boolean
   problem?: string

@@ -70,7 +70,7 @@ const allOf = (query: Clause): Clause[] =>
 
 /** Returns the condition of the documents that the caller may read. */
 function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: Scope, plan: Plan): Fragment {
-  // The sum hides the column from the planner, which cannot tell how few documents an unknown endpoint has, and would read the whole index.
+  // The planner does not know how few documents an endpoint has, and would read the whole index of `index_no`. The sum prevents that.
   if (plan === 'ofEndpoint') return sql`d.index_no + 0 = ${whole[0]!}`
   if (partly.length === 0 || endpointIds.length === 0) return whole.length === 0 ? sql`false` : oneOf(sql, whole)
   const ofEndpoints = sql`(${oneOf(sql, partly)} and ${endpointCondition(sql, endpointIds)} and not exists (

@@ -6,7 +6,7 @@ import type { Fragment, Pending, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 
 export interface View {
-  /** Which metadata to include: all, none, or only these keys. */
+  /** The metadata to include: all, none, or only these keys. */
   metadata: 'none' | 'all' | string[]
   /** If present, the ids of the active filters that each endpoint matches are included. */
   filters: FilterIndex | undefined

@@ -1,4 +1,4 @@
-/** When an action is written, decides whether its attributes are scripts or literals (document 5, 5.4). */
+/** Decides whether the attributes of an action that is being written are scripts or literals (document 5, 5.4). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { parseScript } from '../../../../sandbox/parse.ts'

@@ -10,7 +10,7 @@ export const pointsMax = 10_000
 /** Maximum depth of a chain, and maximum number of its runs. */
 export const chainDepth = 10
 export const chainRuns = 200
-/** When a rule is executed on demand: the time for its actions after the rule has ended. */
+/** Time for the actions of a rule that is executed on demand, after the rule itself has ended. */
 export const actionsWaitMs = 5000
 
 /** All runs use this one object, because a message to a thread of the sandbox contains it only once, however many jobs refer to it. */
