@@ -248,7 +248,7 @@ test('when a tenant is suspended, its connections are closed, new connections ar
   await again.receives(`${prefix}/json/1/status`)
 })
 
-test('a tenant may require authentication for each transport', async () => {
+test('a tenant may require authentication for some transports and not for others', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const { username, password } = await fixture.aBasicCredential()
   const login = { username: `${username}@default`, password }

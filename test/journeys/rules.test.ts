@@ -133,7 +133,7 @@ test('a hot room opens an alert with an e-mail and a webhook, and the alert is r
     [body.totalElements, body.content[0].state, body.content[0].severityLevel, body.content[0].entityMetadata.floor],
     [1, 'RESOLVED', 'CRITICAL', 2],
   )
-  // The rule, the activation of the alert, the rule about alerts, the e-mail and the webhook share one trace id.
+  // The runs that follow from one sample share one trace id. Here the sample is the last sample, which resolved the alert.
   await eventually(async () => {
     const { content } = (await expectStatus(200, `GET ${root}/traces?entityId=${hook}`)).body
     assert.equal(content.length, 3)

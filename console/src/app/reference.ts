@@ -1,4 +1,4 @@
-/** Signs the API reference at `/docs` in with the session of the console: requests that a user tries out use its token. */
+/** Lets the API reference at `/docs` use the session of the console: requests that a user tries out are sent with its token. */
 import { baseUrl } from '../api/platform.ts'
 import { createSession, type Session } from '../api/session.ts'
 import { referenceTexts as texts } from './reference-texts.ts'

@@ -1,4 +1,4 @@
-/** Traces count towards the quota of bytes of their tenant. Above it, they have only their result. */
+/** Tests that traces count towards the quota of bytes of their tenant, and that above the quota only their results are stored. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
