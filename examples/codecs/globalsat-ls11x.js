@@ -1,4 +1,4 @@
-// GlobalSat LS-11x: temperature, humidity, and one of carbon dioxide (LS-111), carbon monoxide (LS-112) and fine dust (LS-113).
+// GlobalSat LS-11x: measures temperature, humidity, and one of carbon dioxide (LS-111), carbon monoxide (LS-112) and fine dust (LS-113).
 function decodeUplink(input) {
   const view = new DataView(Uint8Array.from(input.bytes).buffer)
   const names = { 1: 'co2', 2: 'co', 3: 'pm25' }

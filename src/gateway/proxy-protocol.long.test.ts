@@ -194,7 +194,7 @@ suite('malformed headers', () => {
     ['a UNIX socket', header(Buffer.alloc(216), { family: 0x31 })],
     ['an address that is too short', header([192, 0, 2, 1])],
     ['IPv4 in the family of IPv6', header([192, 0, 2, 1, 10, 0, 0, 1, ...ports], { family: 0x21 })],
-    ['a length without end', header([], { length: 65_535 })],
+    ['a length of 65,535 bytes that do not follow', header([], { length: 65_535 })],
     ['random bytes', Buffer.from('f'.repeat(64))],
   ]
   for (const [name, bytes] of cases)

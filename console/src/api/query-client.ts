@@ -1,7 +1,7 @@
 /** The cache of the data that pages have read. */
 import { type InfiniteData, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
 
-// By default, the library waits for a timer before it renders an answer, so that the answer is shown a task later.
+// By default, the library notifies components of a response with a timer, so they would show the response later than necessary.
 notifyManager.setScheduler(queueMicrotask)
 
 /**

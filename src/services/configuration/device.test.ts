@@ -114,7 +114,7 @@ suite('a connected device gets a push', () => {
     await sensor.receivesNothing()
   })
 
-  test('a connected device that moves to another version and back gets the configuration that it had already applied again', async () => {
+  test('when a connected device moves to another version and back, it gets a configuration again that it had applied before', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const endpoint = await anEndpoint(version)
     const one = testEndpoint({ app, version, ...endpoint })
@@ -220,7 +220,7 @@ suite('a connected device gets a push', () => {
 })
 
 suite('statuses', () => {
-  test('statuses go from PENDING over DISPATCHED to APPLIED or FAILED; a later report replaces an earlier one', async () => {
+  test('statuses change from PENDING to DISPATCHED, then to APPLIED or FAILED; a later report replaces an earlier report', async () => {
     const { endpointId, version, connect, put, post, topic } = await aTestEndpoint()
     const config = await put({ n: 1 })
     const query = `endpointId=${endpointId}`

@@ -38,7 +38,7 @@ function pointsBetweenTimes(
   return Object.fromEntries(all.filter(([, fields]) => Object.keys(fields).length > 0))
 }
 
-test('for random samples in random order, each time has its last written value, before and after packing', async () => {
+test('random samples in random order: at each timestamp, the point has the value that was written last, before and after packing', async () => {
   const random = seededInteger(20261115)
   const configuration = { 'time-series': { names: { s: { values } } } }
   const first = await unregisteredEndpoint(configuration)

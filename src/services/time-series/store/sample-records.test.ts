@@ -30,7 +30,7 @@ test('the migration turns arrays of values into records', async () => {
   await assert.rejects(migrated, undone)
 })
 
-test('a query of some values, with texts, of samples with many fields returns the right points before and after packing', async () => {
+test('a query for three of the many fields of samples returns their numbers and texts, before and after packing', async () => {
   const names = Object.fromEntries(['s1', 's17', 'text'].map((name) => [name, { values: [{ path: name }] }]))
   const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': true, names } })
   const wide = (index: number) =>

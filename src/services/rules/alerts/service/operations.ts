@@ -93,7 +93,7 @@ export async function deleteAll({ kit }: OperationDeps, ctx: Ctx, alertIds: stri
     const hasScope = (scope: string) => row !== undefined && holds(ctx.caller, scope, resourceOf(row))
     if (row && hasScope('alert:delete')) permitted.push(row.id)
     else if (hasScope('alert:read'))
-      failed.push({ alertId, reason: 'The caller does not hold the scope alert:delete on it' })
+      failed.push({ alertId, reason: 'The caller does not hold the scope alert:delete on the alert' })
     else failed.push({ alertId, reason: NoAlert({ alertId }).message })
   }
   const deleted = await store.deleteAlerts(kit.db.sql, ctx.tenantId, permitted)
