@@ -46,6 +46,6 @@ export function createAlertDeletions(
         if (settings.alertDays > 0) while ((await store.deleteOld(db.sql, settings.alertDays, batchMax)) === batchMax);
       },
     },
-    { name: 'rules.alert-counts', everySeconds: 5, run: store.addUpCounts },
+    { name: 'rules.alert-counts', everySeconds: 10, run: store.addUpCounts },
   ]
 }
