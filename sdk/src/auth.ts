@@ -72,14 +72,22 @@ export async function requestTokens(transport: Transmit, tenant: string, form: F
   }
 }
 
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+/** Characters that a header can contain. `fetch` would reject others with an error that contains the secret. */
+const secretPattern = /^[\x21-\x7e]+$/
+
+function bearer(token: string) {
+  if (typeof token === 'string' && secretPattern.test(token)) return { authorization: `Bearer ${token}` }
+  throw new WaypostError('The access token is empty or contains characters that no token has', {
+    code: 'invalid_argument',
+    field: 'auth',
+  })
+}
 
 export function createCredentials(auth: Auth | undefined, transport: Transmit): Credentials {
   if (auth === undefined) return { headers: () => ({}), renew: async () => false }
   if (typeof auth === 'function') return fromFunction(auth)
   if ('apiKey' in auth) {
-    // `fetch` would reject the header with an error that looks like a lost connection.
-    if (!/^[\x21-\x7e]+$/.test(auth.apiKey))
+    if (!secretPattern.test(auth.apiKey))
       throw new WaypostError('The API key is empty or contains characters that no key has', {
         code: 'invalid_argument',
         field: 'auth',

@@ -268,6 +268,29 @@ suite('arguments', () => {
       assert.deepEqual([error.code, error.field, requests.length], ['invalid_argument', 'endpointId', 0])
     })
 
+  test('arguments that cannot be sent are an error that names the argument, and nothing is sent', async () => {
+    const { client, open, requests } = await aServer(read)
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    const calls: [field: string, call: () => Promise<unknown>][] = [
+      ['body', () => client.call('applications.create', { body: circular })],
+      ['body', () => client.call('applications.create', { body: { name: 1n } })],
+      ['body', () => client.call('files.upload', { filename: 'a', 'X-Auth-Token': 't', body: () => Promise.reject(new Error('gone')) })],
+      ['ifNoneMatch', () => client.endpoints.get(endpoint, { ifNoneMatch: 'a\nb' })],
+      ['correlationId', () => client.endpoints.get(endpoint, { correlationId: '\u20ac' })],
+      ['endpointId', () => client.call('endpoints.get', { endpointId: {} })],
+      ['endpointId', () => client.call('endpoints.get', null as never)],
+      ['auth', () => open({ auth: () => 'secret\ntoken' }).me.get()],
+      ['auth', () => open({ auth: () => undefined as never }).me.get()],
+    ]
+    for (const [field, call] of calls) {
+      const error = await failureOf(call())
+      assert.deepEqual([error.code, error.field], ['invalid_argument', field], error.message)
+      assert.ok(!error.message.includes('secret'), error.message)
+    }
+    assert.equal(requests.length, 0)
+  })
+
   test('half of a surrogate pair, which no address can contain, is an error that names the argument', async () => {
     const { client, requests } = await aServer(read)
     const errors = [

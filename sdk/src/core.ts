@@ -34,8 +34,9 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
   const transport = transportOf(options)
   /** Cache of operations that were called by name. */
   const operations = new Map<string, Operation>()
-  const call = (operation: Operation, args: Arguments = {}, more?: Options) =>
-    send(transport, operation, args, more)
+  // Programs in JavaScript may give null.
+  const call = (operation: Operation, args?: Arguments | null, more?: Options) =>
+    send(transport, operation, args ?? {}, more)
   const list = (operation: Operation, args: Arguments = {}, more: ListOptions = {}): List<never> =>
     createList(call, operation, args, more)
 

@@ -91,7 +91,9 @@ export function pathOf(operation: Operation, args: Arguments): string {
   const { texts, parameters, used } = templateOf(operation)
   let path = texts[0]!
   for (const [index, { key, hasSegments }] of parameters.entries()) {
-    const text = textOf(args[key] ?? '')
+    const value = args[key] ?? ''
+    if (typeof value === 'object' && !(value instanceof Date)) throw invalidArgument(operation, key, 'must be a text')
+    const text = textOf(value)
     path += hasSegments
       ? text.split('/').map((segment) => segmentOf(operation, key, segment)).join('/')
       : segmentOf(operation, key, text)
@@ -110,7 +112,7 @@ export function pathOf(operation: Operation, args: Arguments): string {
 function segmentOf(operation: Operation, key: string, text: string): string {
   // `fetch` would change a path with such segments, and the request would go to another operation.
   if (text === '' || text === '.' || text === '..')
-    throw invalid(operation, key, `must not be ${text === '' ? 'empty' : text}`)
+    throw invalidArgument(operation, key, `must not be ${text === '' ? 'empty' : text}`)
   return encoded(operation, key, text)
 }
 
@@ -118,11 +120,11 @@ function encoded(operation: Operation, key: string, text: string): string {
   try {
     return encodeURIComponent(text)
   } catch {
-    throw invalid(operation, key, 'contains half of a surrogate pair')
+    throw invalidArgument(operation, key, 'contains half of a surrogate pair')
   }
 }
 
-const invalid = ({ name }: Operation, key: string, problem: string) =>
+export const invalidArgument = ({ name }: Operation, key: string, problem: string) =>
   new WaypostError(`${name}: ${key} ${problem}`, { code: 'invalid_argument', field: key, operation: name })
 
 const textOf = (value: unknown) => {

@@ -3,7 +3,7 @@ import { downloadOf } from './download.ts'
 import { WaypostError } from './errors.ts'
 import { readEvents } from './events.ts'
 import { errorOf, excerptOf, failureOf } from './failures.ts'
-import { pathOf } from './operation.ts'
+import { invalidArgument, pathOf } from './operation.ts'
 import { delayMsOf, isRepeatable, isTemporary, nothingWasSent } from './retry.ts'
 import { createLimit, endLimit, isCanceled, type Limit, type Running, type Transport, waitMsOf } from './running.ts'
 import type { Answer, Arguments, Operation, Options, Upload } from './types.ts'
@@ -73,10 +73,17 @@ async function sendOnce(running: Running, credentials: Record<string, string>): 
   const { operation, options, repeatable, canResend } = running
   const limit = createLimit(running)
   const { signal } = limit.controller
+  let request: RequestInit
+  try {
+    const made = requestOf(running, credentials, signal)
+    request = made instanceof Promise ? await made : made
+  } catch (cause) {
+    endLimit(limit)
+    return { error: unsendable(running, cause), again: false }
+  }
   let response: Response
   try {
-    const request = requestOf(running, credentials, signal)
-    response = await running.transport.fetch(running.address, request instanceof Promise ? await request : request)
+    response = await running.transport.fetch(running.address, request)
   } catch (cause) {
     endLimit(limit)
     const error = failureOf(running, signal, cause, 'unreachable')
@@ -115,11 +122,15 @@ function requestOf(
   signal: AbortSignal,
 ): RequestInit | Promise<RequestInit> {
   const headers: Record<string, string> = { ...credentials }
-  headers.accept = options.accept ?? acceptOf[operation.answer]
-  if (options.ifMatch !== undefined) headers['if-match'] = options.ifMatch
-  if (options.ifNoneMatch !== undefined) headers['if-none-match'] = options.ifNoneMatch
-  if (options.correlationId !== undefined) headers['x-correlation-id'] = options.correlationId
-  for (const name of operation.headers) if (args[name] !== undefined) headers[name] = String(args[name])
+  headers.accept = acceptOf[operation.answer]
+  if (options.accept !== undefined) headers.accept = headerOf(operation, 'accept', options.accept)
+  if (options.ifMatch !== undefined) headers['if-match'] = headerOf(operation, 'ifMatch', options.ifMatch)
+  if (options.ifNoneMatch !== undefined)
+    headers['if-none-match'] = headerOf(operation, 'ifNoneMatch', options.ifNoneMatch)
+  if (options.correlationId !== undefined)
+    headers['x-correlation-id'] = headerOf(operation, 'correlationId', options.correlationId)
+  for (const name of operation.headers)
+    if (args[name] !== undefined) headers[name] = headerOf(operation, name, String(args[name]))
   // Redirects are not followed, because that could send the credentials or the body to another host.
   const request: RequestInit = { headers, signal, redirect: 'manual', credentials: 'omit' }
   if (operation.method !== 'GET') request.method = operation.method
@@ -130,6 +141,23 @@ function requestOf(
     request.body = new URLSearchParams(args.body as Record<string, string>).toString()
   else request.body = JSON.stringify(args.body)
   return request
+}
+
+/** `fetch` would reject other characters with an error that looks like a lost connection. */
+function headerOf(operation: Operation, field: string, value: string): string {
+  if (/^[\t\x20-\x7e\xa0-\xff]*$/.test(value)) return value
+  throw invalidArgument(operation, field, 'contains characters that no header can have')
+}
+
+/** Returns the error of a request that the arguments of the caller make impossible, such as a body that JSON cannot represent. */
+function unsendable({ operation, options, attempts }: Running, cause: unknown): WaypostError {
+  if (cause instanceof WaypostError) return cause
+  const details = { operation: operation.name, attempts, cause }
+  if (options.signal?.aborted)
+    return new WaypostError(`${operation.name} was canceled`, { ...details, code: 'aborted' })
+  const reason = excerptOf(cause instanceof Error ? cause.message : String(cause))
+  const text = `${operation.name}: the body cannot be sent: ${reason}`
+  return new WaypostError(text, { ...details, code: 'invalid_argument', field: 'body' })
 }
 
 const acceptOf = { json: 'application/json', bytes: '*/*', events: 'text/event-stream' }
