@@ -268,6 +268,26 @@ async function pretendOtherMachine(set: string) {
   assert.fail('there is no lease')
 }
 
+test('a document that refers to an object that does not exist is rejected before anything is changed', async () => {
+  const wrong: Record<string, string> = {
+    'application nowhere': 'kind: version\napplicationName: nowhere\nnameSuffix: v1\n',
+    'version nowhere-v1': 'kind: configuration\nversion: nowhere-v1\nconfig: 1\n',
+    'cron-trigger nowhen': 'kind: rule\nname: dangling\nexpression: return true\ntriggers: [{ type: cron, name: nowhen }]\n',
+    'webhook-action nowhere':
+      'kind: rule\nname: dangling\nexpression: return true\nnegativeActions: [{ type: webhook, name: nowhere }]\n',
+    'rule nowhere': 'kind: rule-execution-action\nname: dangling\nrule: nowhere\n',
+  }
+  for (const [name, text] of Object.entries(wrong)) {
+    const path = documentsFile(`${roleOf('before-dangling')}---\n${text}`)
+    for (const command of [['plan'], ['apply', '--yes']]) {
+      const { code, stderr } = await run(one, ...command, '-f', path)
+      assert.equal(code, 2, stderr)
+      assert.ok(stderr.includes(` refers to ${name}, which does not exist and is in no document\n`), stderr)
+    }
+  }
+  assert.ok(!(await output(one, 'roles', 'list', '-o', 'id')).includes('before-dangling'))
+})
+
 test('if one step fails, apply reports the failure and does all other steps', async () => {
   const mixed = join(temporaryDirectory(), 'mixed.yaml')
   mkdirSync(join(mixed, '..'), { recursive: true })

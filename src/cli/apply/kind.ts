@@ -42,6 +42,8 @@ export interface Kind {
   fields(): readonly KindField[]
   /** Fields that identify the object. All other fields can change. */
   identity: readonly string[]
+  /** Returns the objects that must exist for this object, as in plans: `application meadow`. */
+  references?(fields: Fields): string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>
   /** Creates the object with one request that has these options. */
@@ -123,6 +125,7 @@ export function kindOf(described: Described): Kind {
     identity,
     keyOf,
     ...(described.endpoints && { endpoints: described.endpoints }),
+    ...(described.parents && { references: (fields) => [stepKey('application', textField(name, fields, 'applicationName'))] }),
     async *list(client) {
       for await (const parent of described.parents?.(client) ?? single({}))
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {

@@ -12,6 +12,7 @@ import {
   required,
   requireNoRemoval,
   requireVersion,
+  stepKey,
   textField,
 } from './kind.ts'
 import { rule } from './rule.ts'
@@ -32,6 +33,7 @@ const version: Kind = {
   fields: () => [required('applicationName'), ...bodyFields('applications.versions.create')],
   identity: ['applicationName', 'nameSuffix'],
   keyOf: (fields) => `${textField('version', fields, 'applicationName')}-${textField('version', fields, 'nameSuffix')}`,
+  references: (fields) => [stepKey('application', textField('version', fields, 'applicationName'))],
   async *list(client) {
     for await (const { applicationName } of applications(client)) {
       const { body } = await client.call('applications.get', { appName: applicationName })
@@ -68,6 +70,7 @@ const configuration: Kind = {
   fields: () => [required('version'), { name: 'name', required: false }, required('config')],
   identity: ['version', 'name'],
   keyOf: (fields) => `${textField('configuration', fields, 'version')}/${fields.name ?? 'default'}`,
+  references: (fields) => [stepKey('version', textField('configuration', fields, 'version'))],
   async *list(client) {
     for await (const { key } of version.list(client)) {
       const args = { appVersionName: key }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError, exitCodes } from '../api/errors.ts'
+import { visible } from '../api/visible.ts'
 import { type Creation, isCreatedBy } from './creation.ts'
 import type { Document } from './documents.ts'
 import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
@@ -46,6 +47,7 @@ export async function planOf(
       documents.some(({ kind }) => kind.name === name) || prunable.some((one) => one.name.startsWith(`${name} `)),
   )
   const existing = await readExisting(client, used)
+  await requireReferences(client, documents, named, existing)
   const steps: Step[] = []
   for (const kind of used)
     for (const document of documents.filter((one) => one.kind === kind)) {
@@ -92,6 +94,27 @@ export async function readExisting(client: Client, used: Kind[]): Promise<Existi
       return found
     },
   }
+}
+
+/** Throws if a document refers to an object that neither exists nor is described. This is checked before anything is changed. */
+async function requireReferences(client: Client, documents: Document[], named: Set<string>, existing: ExistingObjects) {
+  const references = documents.flatMap((document) =>
+    (document.kind.references?.(document.fields) ?? []).map((name) => ({ document, name })),
+  )
+  const open = references.filter(({ name }) => !named.has(name) && existing.all(name).length === 0)
+  // Kinds without documents have not been read yet. The types of triggers and actions have further names, which are not kinds.
+  const others = kinds.filter((kind) => open.some(({ name }) => name.startsWith(`${kind.name} `)))
+  const found = await readExisting(client, others)
+  const missing = open.find(
+    ({ name }) => found.all(name).length === 0 && others.some((kind) => name.startsWith(`${kind.name} `)),
+  )
+  if (missing === undefined) return
+  const { source, kind, key } = missing.document
+  const name = visible(missing.name)
+  throw new CommandError(
+    `${source}: ${kind.name} ${visible(key)} refers to ${name}, which does not exist and is in no document`,
+    exitCodes.usage,
+  )
 }
 
 /** Throws if a field is missing that is needed to create the object. This is checked before anything is changed. */

@@ -1,6 +1,6 @@
 /** The kind of actions that run another rule. Documents refer to the rule by its name, because ids differ between tenants. */
 import type { Client } from '../../../sdk/src/index.ts'
-import { type Fields, idByName, type Kind, kindOf, required, textField } from './kind.ts'
+import { type Fields, idByName, type Kind, kindOf, required, stepKey, textField } from './kind.ts'
 
 const byId = kindOf({ name: 'rule-execution-action', noun: 'ruleExecutionActions' })
 
@@ -16,6 +16,7 @@ const ruleNameIn = (fields: Fields) => textField(byId.name, fields, 'rule')
 export const ruleExecution: Kind = {
   ...byId,
   fields: () => [...byId.fields().filter(({ name }) => name !== 'ruleId'), required('rule')],
+  references: (fields) => [stepKey('rule', ruleNameIn(fields))],
   async *list(client) {
     const names = new Map((await rulesOf(client)).map(({ id, name }) => [id, name]))
     for await (const { fields, ...found } of byId.list(client)) {

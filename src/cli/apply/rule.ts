@@ -11,6 +11,7 @@ import {
   idByName,
   type Kind,
   requireVersion,
+  stepKey,
   textField,
 } from './kind.ts'
 
@@ -74,6 +75,11 @@ export const rule: Kind = {
     // An empty list of links counts as an absent field.
     return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
   },
+  references: (fields) =>
+    linkNames.flatMap((field) => {
+      const noun = field === 'triggers' ? 'trigger' : 'action'
+      return namedIn(fields, field).map((one) => stepKey(`${typeOf(one)}-${noun}`, one.name))
+    }),
   async *list(client) {
     for await (const { id } of client.list<{ id: string }>('rules.list')) yield await read(client, id)
   },
