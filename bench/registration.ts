@@ -37,6 +37,7 @@ export async function registration(): Promise<Figure[]> {
       },
       { name: 'Registration in batches of 1000', value: inBatches, unit: '/s', limit: { min: 15_000 } },
       { name: 'Plain inserts of the same endpoints and tokens, two connections', value: plain, unit: '/s' },
+      { name: 'Registration in batches against plain inserts', value: inBatches / plain, unit: 'times' },
       ...(await readingOne(bench)),
       ...(await activation(bench, size)),
     ]

@@ -61,6 +61,19 @@ suite('inserting endpoints', () => {
     )
   })
 
+  test('each endpoint gets its own version, and an empty list inserts nothing', async () => {
+    const versions = ['plans-v1', 'plans-v2', 'plans-v1']
+    const given = versions.map((versionName, n) => ({ endpointId: `version-${n}`, versionName, metadata: {} }))
+    await db.tx((sql) => insertEndpoints(sql, common, given))
+    assert.deepEqual(await db.tx((sql) => insertEndpoints(sql, common, [])), [])
+    const rows = await db.sql`
+      select version_name, pool_ids from register.endpoints where endpoint_id like 'version-%' order by endpoint_id`
+    assert.deepEqual(
+      [...rows],
+      versions.map((versionName) => ({ versionName, poolIds: [] })),
+    )
+  })
+
   test('a transaction that waits for another insert of the same id is repeated, and finds the id taken', async () => {
     const inserted = Promise.withResolvers<void>()
     const commit = Promise.withResolvers<void>()

@@ -41,17 +41,23 @@ export async function insertEndpoints(
   endpoints: NewEndpoint[],
 ): Promise<{ endpointId: string; seq: number }[]> {
   const { tenantId, applicationName, at } = common
+  if (endpoints.length === 0) return []
   const counts = countsOf(endpoints)
   // JSON texts contain no line breaks.
   const metadataLines = endpoints.map(({ metadata }) => JSON.stringify(metadata)).join('\n')
-  const groups = endpoints.map(({ resourceGroupIds }) => arrayLiteral(resourceGroupIds))
+  // `unnest` fills short arrays with nulls. Most calls register endpoints of one version and without resource groups.
+  const versionName = endpoints[0]!.versionName
+  const versionNames = endpoints.every((one) => one.versionName === versionName) ? [] : endpoints.map((one) => one.versionName)
+  const groups = endpoints.some(({ resourceGroupIds }) => resourceGroupIds)
+    ? endpoints.map(({ resourceGroupIds }) => arrayLiteral(resourceGroupIds))
+    : []
   return await sql<{ endpointId: string; seq: number }[]>`
     with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
-      select endpoint_id, version_name, metadata::jsonb as metadata, coalesce(groups, '{}')::text[] as groups
+      select endpoint_id, coalesce(version_name, ${versionName}) as version_name, metadata::jsonb as metadata,
+        coalesce(groups, '{}')::text[] as groups
       from lock, rows from (
-        unnest(${endpoints.map(({ endpointId }) => endpointId)}::text[], ${endpoints.map(({ versionName }) => versionName)}::text[],
-          ${groups}::text[]),
+        unnest(${endpoints.map(({ endpointId }) => endpointId)}::text[], ${versionNames}::text[], ${groups}::text[]),
         string_to_table(${metadataLines}::text, E'\\n')) as g(endpoint_id, version_name, groups, metadata)
       where (select true from register.endpoints e where e.endpoint_id = g.endpoint_id limit 1) is null),
     inserted as (
