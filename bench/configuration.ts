@@ -72,7 +72,7 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
     { name: 'p99 of other requests, without load', value: percentile(unloaded, 0.99), unit: 'ms' },
     { name: 'p99 of other requests during the put', value: percentile(busy, 0.99), unit: 'ms' },
     {
-      name: 'p99 of other requests, during the put against without load',
+      name: 'p99 of other requests, during the put against no load',
       value: percentile(busy, 0.99) / percentile(unloaded, 0.99),
       unit: 'times',
       limit: { max: 3 },

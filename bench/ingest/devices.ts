@@ -79,7 +79,7 @@ async function measureSettings(generator: Generator, bench: BenchPlatform): Prom
     { name: 'Samples of an application without a template', value: none, unit: '/s' },
     { name: 'Samples of an application with a template and a pipeline of three steps', value: own, unit: '/s' },
     {
-      name: 'Rate with a template and pipeline against without',
+      name: 'Rate with a template and pipeline against neither',
       value: own / none,
       unit: 'times',
       limit: { min: 0.5 },

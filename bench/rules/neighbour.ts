@@ -53,7 +53,7 @@ function figuresOf(name: string, measured: Latencies, unloaded?: Latencies): Fig
     const text = `Neighbour's ${kind}, ${unloaded ? `another tenant's rules ${name}` : name}: p99`
     if (!unloaded) return { name: text, value: measured[kind], unit: 'ms' }
     return {
-      name: `${text} against without load`,
+      name: `${text} against no load`,
       value: measured[kind] / unloaded[kind],
       unit: 'times',
       limit: { max: 2 },

@@ -1,4 +1,4 @@
-/** Measures how fast points are read as JSON over HTTP, compared with the peers on the same data. */
+/** Measures how fast points are read as JSON over HTTP, compared with InfluxDB and VictoriaMetrics on the same data. */
 import { type Figure, median } from '../report.ts'
 import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'

@@ -1,4 +1,4 @@
-/** Compares the size of a packed value on disk with its size in the peers, for the same samples. */
+/** Compares the size of a packed value on disk with its size in InfluxDB and VictoriaMetrics, for the same samples. */
 import { cpuSeconds, nameOf, processTree } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import type { BenchPlatform } from './bench-platform.ts'

@@ -9440,7 +9440,7 @@ export interface Nouns {
       softwareVersion: string
       body: SoftwareUpdate
     }, { 204: undefined }>
-    /** Delete a software version and its file. The version also leaves `upgradableFrom` of other versions. */
+    /** Delete a software version and its file. The version is also removed from `upgradableFrom` of other versions. */
     delete: Call<{
       /** Name of the application. */
       appName: string
@@ -11239,7 +11239,7 @@ export interface Nouns {
       }, { 201: CreatedJob }>
     }
     commands: {
-      /** Send a command to many endpoints by a job. Makes one command for each selected endpoint; the item has its id as `commandId`. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Send a command to many endpoints by a job. Makes one command for each selected endpoint; `commandId` of an item is the id of its command. Answers immediately; the job runs in the background, in parts. Each part is done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewCommandJob
       }, { 201: CreatedJob }>
@@ -11335,7 +11335,7 @@ export interface Nouns {
   topics: {
     /** List the topics of streams. Topics that a stream can have, with their filters and the scopes that they need. */
     list: BareListCall<Record<never, never>, StreamTopic>
-    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch the events of topics. Opens one stream for several topics with the same filters. A topic ignores filters that it does not have. The id of each subscription is the name of its topic. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists the same items. `gap`: items were left out; read the missing items with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before the id of this event was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or a node died), `too_slow` (more events waited for the client than fit), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Names of the topics: counts, traffic, refusals, connection, series, alerts, jobs. */
       topics: string | readonly string[]

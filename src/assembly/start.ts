@@ -135,9 +135,9 @@ export async function startPlatform(
       { name: 'file descriptors', check: kit.descriptors.check },
       { name: 'disks', check: kit.diskSpace.check },
     ])
-    // The start does not wait for the build.
+    // The start does not wait until the web console is built.
     setImmediate(() => void webConsole.prepare())
-    // This closer comes first, so that waiting requests are answered while the listeners are still open.
+    // The last two closers run first, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => platformServices.beginStop())
     closers.push(async () => management.setStopping())
 

@@ -34,9 +34,8 @@ export function createAnonymousTimeout(
     for (const [connection, { until, extensions }] of waiting) {
       if (until > now) break
       waiting.delete(connection)
-      const { identifying: unidentified, pendingLookups } = connection.state
-      if ((unidentified || pendingLookups > 0) && extensions < extensionsMax)
-        extended.push([connection, extensions + 1])
+      const { identifying, pendingLookups } = connection.state
+      if ((identifying || pendingLookups > 0) && extensions < extensionsMax) extended.push([connection, extensions + 1])
       else onTimeout(connection)
     }
     // Extended connections go to the end of the map. The map is checked in order, so they may be checked

@@ -44,5 +44,6 @@ export const PasswordChanged = defineEvent<{ tenantId: string; username: string 
 })
 
 export const IssuersChanged = defineEvent<{ tenantId: string; issuer: string }>('identity.issuers.changed', {
-  description: 'A tenant registered or removed an external issuer, whose tokens are accepted from now on, or no longer',
+  description:
+    'A tenant registered an external issuer, whose tokens are accepted from now on, or removed one, whose tokens are now rejected',
 })

@@ -164,7 +164,7 @@ function lifecycleOf(
   const { requests, sweeper, checks, joining } = deps
   let started = false
 
-  /** Requests from the other nodes that they send signals to this node. Until they do, cached values of this node may be outdated. */
+  /** Asks the other nodes to send their signals to this node too. Until they do so, cached values of this node may be outdated. */
   async function join() {
     const others = members.others()
     if (others.length === 0) return

@@ -31,7 +31,7 @@ export interface Marks {
   compare?: (left: unknown, right: unknown) => number
   /** Sorted keys. They are dropped when a key is added or removed. */
   sorted?: unknown[] | undefined
-  /** Keys that are objects, by a text of their value. */
+  /** Keys that are objects. Each is stored under a text that represents its value. */
   objectKeys?: Map<string, unknown>
 }
 

@@ -1,4 +1,7 @@
-/** Functions that the machine calls inside QuickJS. They return only texts, which consist of a mark and JSON. */
+/**
+ * Functions that the machine calls inside QuickJS. The texts of `run` and `keep` begin with `=` (JSON of the value), `>` (too long), `#` (the
+ * value has no JSON) or `!` (the script failed).
+ */
 export interface Guest {
   build(input: string): unknown
   run(script: (ctx: unknown) => unknown, ctx: unknown, maxLength: number): string

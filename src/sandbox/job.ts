@@ -15,6 +15,7 @@ export class CallRejected extends Error {
 export interface Job extends Queueable {
   /** True if another script of the tenant waits for this script in a host call. */
   isNested: boolean
+  /** Name of the function that creates the context, see `MachineOptions.worlds`. */
   world: string
   input: string
   keep: string[]

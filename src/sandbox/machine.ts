@@ -29,6 +29,7 @@ export interface MachineHost {
 
 export interface MachineOptions {
   module: WebAssembly.Module
+  /** Source text of each world by its name: a function that returns the context of a script (`ctx`) for an input. */
   worlds: Record<string, string>
   /** Memory limit for all values of a script. */
   memoryBytes: number

@@ -45,6 +45,6 @@ export function useTypedText(within: RefObject<HTMLElement | null>, isActive: bo
   }, [within, isActive, compare])
   // After saving, a dialog may show a result instead of its fields.
   useEffect(compare)
-  // A part of the dialog may have emptied a field since then.
+  // A part of the dialog may have emptied a field after the last comparison. `compareNow` therefore compares again.
   return { hasTyped, compareNow: () => flushSync(compare) }
 }

@@ -38,7 +38,7 @@ export async function callOperation(description: Description, argv: string[]): P
 
 const loadPrint = () => import('./print.ts')
 
-/** Loads the code that prints, when the request is sent: the platform then answers meanwhile. */
+/** Loads the code for printing after the request was sent, while the platform prepares the response. */
 async function loadPrintLater() {
   await new Promise((resolve) => void setImmediate(resolve))
   await loadPrint()

@@ -133,7 +133,7 @@ export interface Host<S = unknown> {
    * reconnects and by `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
-  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` has the values of `refused`, or is `closed`. */
+  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` is a reason as in `refused`, or `closed`. */
   disconnected(connection: Connection<S>, end: { graceful: boolean; why: string; reason: string }): void
   /** Called when a client is refused before CONNACK, even if `connect` itself refused the client. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void

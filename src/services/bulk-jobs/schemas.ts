@@ -195,7 +195,7 @@ export const createVersionChange = {
 export const createCommands = {
   name: 'jobs.commands.create',
   summary: 'Send a command to many endpoints by a job',
-  description: `Makes one command for each selected endpoint; the item has its id as \`commandId\`. ${background}`,
+  description: `Makes one command for each selected endpoint; \`commandId\` of an item is the id of its command. ${background}`,
   body: Type.Object(
     {
       select,

@@ -14,7 +14,10 @@ export const endpointConfigurationsInstance = defineInstance({
         Type.String({ maxLength: schemaLengthMax, description: 'A JSON schema as text' }),
       ),
       endpointConfigurationSchemaRequired: defaulted(
-        Type.Boolean({ description: 'A missing schema is a 404', default: false }),
+        Type.Boolean({
+          description: 'True when configurations are rejected with 404 for versions without a schema',
+          default: false,
+        }),
       ),
     }),
   ),

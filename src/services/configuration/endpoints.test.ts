@@ -215,7 +215,7 @@ suite('permissions', () => {
     assert.equal((await as(['endpoint:delete'])(`DELETE ${path}`)).status, 204)
   })
 
-  test('without the scope on the application, defaults are answered with 404, or with 403 if the caller may read the application', async () => {
+  test('without the scope on the application, requests for defaults get 404, or 403 if the caller may read the application', async () => {
     const { app, version, defaults } = await aTestEndpoint()
     const resource = `application-${app}`
     await ok(`PUT ${defaults}`, ['secret'])

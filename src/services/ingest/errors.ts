@@ -32,7 +32,7 @@ export const SearchTooLong = defineError<{ seconds: number }>(
 export const SearchTooLarge = defineError<{ bytes: number }>(
   'search_too_large',
   400,
-  'The documents that were found have more than {bytes} bytes together; ask for fewer documents with size',
+  'The documents that were found have more than {bytes} bytes together; ask for fewer documents, with a smaller value of size',
 )
 export const PipelinesNotRun = defineError<{ reason: string }>(
   'pipelines_not_run',

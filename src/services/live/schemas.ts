@@ -116,7 +116,7 @@ export const watchTopics = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'topics.watch',
   summary: 'Watch the events of topics',
   description:
-    `One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. ` +
+    `Opens one stream for several topics with the same filters. A topic ignores filters that it does not have. The id of each subscription is the name of its topic. ` +
     `To use other filters for each topic, open a stream with \`streams.watch\`.\n\n${eventsText}`,
   query: Type.Object({
     topics: TextList({ description: `Names of the topics: ${topicNames(topics).join(', ')}.` }),

@@ -32,7 +32,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   })
 
-  test('links of one tenant that wait for each other hold no connection', async () => {
+  test('requests of one tenant that create relations and wait for each other hold no connection', async () => {
     const { version } = await anApplication()
     const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
     const answers = ids

@@ -20,7 +20,7 @@ export const oldestHourDeleted = defineLogMessage({
   level: 'warn',
   text: 'the traffic log is larger than its limit; the records of the oldest hour were deleted',
   cause:
-    'The packed records take more than `WAYPOST_TRAFFIC_LOG_BYTES`. `since` is the start of the hour; `records` and `bytes` are what was deleted.',
+    'The packed records take more than `WAYPOST_TRAFFIC_LOG_BYTES`. `since` is the start of the hour; `records` and `bytes` are the numbers of deleted records and bytes.',
   action:
     'Nothing, if the log may be shorter than `WAYPOST_TRAFFIC_LOG_DAYS`. Otherwise raise the limit, or set a lower `level` in the configuration `al` of applications with much traffic.',
 })

@@ -49,7 +49,7 @@ test('of ten thousand concurrent records, no record is lost and the first 900 re
   )
 })
 
-test('absent, empty, long and non-ASCII values are stored unchanged', async () => {
+test('absent, empty, long and non-ASCII values are stored unchanged; NUL, which PostgreSQL cannot store, is replaced', async () => {
   const long = `/json/${'ä€😀'.repeat(3000)}`
   await record([
     {

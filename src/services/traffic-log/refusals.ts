@@ -85,7 +85,7 @@ export function createRefusals(options: {
   }
 }
 
-const summaryDetail = 'Many more of the same kind in this second, from several addresses'
+const summaryDetail = 'Many more refusals with the same reason in this second'
 
 const truncate = (text: string, lengthMax: number) => text.replaceAll('\0', '\ufffd').slice(0, lengthMax).toWellFormed()
 

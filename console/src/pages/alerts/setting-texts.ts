@@ -21,7 +21,7 @@ export const settingTexts = {
   loading: 'Loading the alert setting',
   edit: 'Edit',
   objectName: (name: string) => `alert setting ${name}`,
-  also: { open: 'open alerts of this type, which stay open' },
+  also: { open: 'open alerts of this type (these alerts stay open)' },
   deleted: 'Alert setting deleted',
   changedMeanwhile: 'Somebody else has changed the alert setting meanwhile. Look at the setting, then try again.',
   about: 'About',

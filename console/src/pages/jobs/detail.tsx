@@ -245,7 +245,7 @@ function Items({ job }: { job: Job }) {
   const { counts, jobId } = job
   const args = { jobId, ...(state !== 'all' && { state }) }
   const list = useList('jobs.items.list', args, isOpen(job.state) ? { refreshMs: 3_000 } : {})
-  // The last items can end after the last read of an open job. They are read once more, so that no item stays "not done" although it is.
+  // The last items can end after the last read of an open job. They are read once more, so that no item is shown as not done although it is done.
   const shown = useRef(job.state)
   useEffect(() => {
     if (shown.current === job.state) return

@@ -9,7 +9,7 @@ function percentOf(part: number, all: number): string {
 
 export const texts = {
   title: 'Overview',
-  lead: 'What your fleet does at the moment.',
+  lead: 'The present state of your devices, alerts and jobs.',
   endpoints: 'Endpoints',
   connected: 'Connected',
   shareNote: (part: number, all: number) => `${percentOf(part, all)} of all endpoints`,

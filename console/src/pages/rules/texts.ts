@@ -2,7 +2,7 @@ import { count } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Rules',
-  lead: 'A rule is a script that a trigger starts. What it returns decides which actions run.',
+  lead: 'A rule is a script that a trigger starts. The value that it returns decides which actions run.',
   create: 'New rule',
   search: 'Search the name',
   tabs: {
@@ -62,7 +62,7 @@ export const texts = {
   disabled: 'Rule disabled',
   changedMeanwhile: 'Somebody else has changed the rule meanwhile. Look at the changes, then try again.',
   objectName: (name: string) => `rule ${name}`,
-  also: { links: 'links to triggers and actions, which stay' },
+  also: { links: 'links to triggers and actions (triggers and actions stay)' },
   deleted: 'Rule deleted',
   facts: {
     id: 'Id',
@@ -106,8 +106,8 @@ export const texts = {
   event: 'Kind of event',
   trigger: 'Sample',
   triggerNote: 'What the script sees as ctx.trigger.',
-  trace: 'Chain of the earlier run',
-  traceNote: 'The trace id of a run of this rule; its event is used.',
+  trace: 'Trace id of the earlier run',
+  traceNote: 'A run of this rule. The script gets the event of this run.',
   tryExpression: 'Script to try',
   tryEdited: 'The script above is tried as it is typed, before it is saved.',
   tryExpressionNote: 'Change the expression here to compare. The rule itself does not change.',

@@ -25,7 +25,7 @@ const entityTypeOf = (text: string, field: string) => constantOf(['ASSET', 'ENDP
 const optionalEntityType = (text: string | undefined) =>
   text === undefined ? undefined : entityTypeOf(text, 'entityType')
 
-/** Returns the relations in a body, and a function that names a relation for an error text. */
+/** Returns the relations in a body, and a function that returns the name of a relation's field for an error text. */
 function relationsOf(body: Body): { relations: EntityRelation[]; fieldOf(index: number): string } {
   const list = [body].flat()
   const prefix = (index: number) => (Array.isArray(body) ? `${index}.` : '')

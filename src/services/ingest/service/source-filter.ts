@@ -29,7 +29,7 @@ type Chosen = 'all' | 'none' | 'parts'
 
 /** Patterns are not compared with longer paths. A field with such a path is shown if its object is shown. */
 const pathLengthMax = 2048
-/** Maximum number of characters that are compared for one document. It takes about 50 ms, in which the thread does nothing else. */
+/** Maximum number of characters that are compared for one document. Comparing them takes about 50 ms, in which the thread does nothing else. */
 const comparedMax = 50_000_000
 
 export function createSourceFilter({ includes, excludes }: SourceFilter): (document: unknown) => unknown {

@@ -109,7 +109,7 @@ suite('an alert setting', () => {
   })
 })
 
-test('the payload script of a webhook sees the data of its rule but not its global variables, and may read the endpoint', async () => {
+test('the payload script of a webhook sees the data of its rule but not the global variables of the rule, and may read the endpoint', async () => {
   const hooks = await aReceiver()
   const { endpointId } = await aProvisionedEndpoint()
   await expectStatus(204, `PUT /epr/api/v1/endpoints/${endpointId}/metadata`, { level: 3 })

@@ -179,7 +179,7 @@ export const updateSoftware = {
 export const deleteSoftware = {
   name: 'software.delete',
   summary: 'Delete a software version and its file',
-  description: 'The version also leaves `upgradableFrom` of other versions.',
+  description: 'The version is also removed from `upgradableFrom` of other versions.',
   params: ofVersion,
   headers: ifMatch,
   response: { 204: Empty() },

@@ -25,7 +25,10 @@ export async function deleteEndpoints(
       and ${isPast(sql`s.reported_date`)}`
 }
 
-/** Removes a deleted version from the next endpoints after `after`. Returns the last of these endpoints, or undefined at the end. */
+/**
+ * Removes the references to a deleted version from up to `limit` endpoints, in the order of their ids and beginning after the id `after`.
+ * Returns the id of the last of these endpoints, or undefined when no further endpoints exist.
+ */
 export async function forgetVersion(
   sql: Sql,
   {

@@ -141,7 +141,7 @@ export interface Counts {
   failed: number
 }
 
-/** The factor of the second count in a sum. A sum of ints is a bigint, so it has room for two counts of less than 2^30. */
+/** One sum contains two counts; the second count is multiplied by this factor. Each count is less than 2^30, and the sum is a bigint. */
 const upperCount = 2 ** 30
 
 /**

@@ -1,4 +1,4 @@
-/** Builds chunks from samples that are ordered by endpoint, time and write. This code uses no database. */
+/** Builds chunks from samples. They are ordered by endpoint, then by time, then by their writes. This code uses no database. */
 import type { Points, Value } from '../points.ts'
 import { pack } from './chunk-codec.ts'
 

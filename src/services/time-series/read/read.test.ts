@@ -124,7 +124,7 @@ test('times are written like Date.toISOString, even before 1970', () => {
   )
 })
 
-test('aligning many values with distinct times takes memory for each point only', () => {
+test('the memory for aligning many values with distinct times depends only on the number of points', () => {
   const columns = Array.from({ length: 2000 }, (_, column) => ({
     name: `v${column}`,
     points: pointsOf(Array.from({ length: 10 }, (_, index) => [index * 2000 + column, column])),

@@ -7,7 +7,7 @@ import type { Value } from '../points.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
-/** Count of numbers in the order of writes that each group has. They distinguish samples with the same endpoint and time. */
+/** Size of the range of numbers in the order of writes that each group gets. The numbers distinguish samples with the same endpoint and time. */
 export const numbersOfGroup = 256
 
 /** The endpoint that a sample belongs to. */

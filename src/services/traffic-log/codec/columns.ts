@@ -43,7 +43,7 @@ export interface Columns {
   readonly metadata: ArrayLike<number>
   /** The request id; -1 if the record has no request id. */
   readonly requestId: ArrayLike<number>
-  /** A correlation id is stored as a text and a number. The number is the end of the id if that is in base 36; otherwise it is -1. */
+  /** A correlation id is stored as a text and a number. The number is the end of the id in base 36, or -1 if the id has no such end. */
   readonly correlationText: ArrayLike<number>
   readonly correlationNumber: ArrayLike<number>
   readonly payloadEnd: ArrayLike<number>
