@@ -277,7 +277,15 @@ suite('arguments', () => {
     const calls: [field: string, call: () => Promise<unknown>][] = [
       ['body', () => client.call('applications.create', { body: circular })],
       ['body', () => client.call('applications.create', { body: { name: 1n } })],
-      ['body', () => client.call('files.upload', { filename: 'a', 'X-Auth-Token': 't', body: () => Promise.reject(new Error('gone')) })],
+      [
+        'body',
+        () =>
+          client.call('files.upload', {
+            filename: 'a',
+            'X-Auth-Token': 't',
+            body: () => Promise.reject(new Error('gone')),
+          }),
+      ],
       ['ifNoneMatch', () => client.endpoints.get(endpoint, { ifNoneMatch: 'a\nb' })],
       ['correlationId', () => client.endpoints.get(endpoint, { correlationId: '\u20ac' })],
       ['endpointId', () => client.call('endpoints.get', { endpointId: {} })],

@@ -95,7 +95,10 @@ export function pathOf(operation: Operation, args: Arguments): string {
     if (typeof value === 'object' && !(value instanceof Date)) throw invalidArgument(operation, key, 'must be a text')
     const text = textOf(value)
     path += hasSegments
-      ? text.split('/').map((segment) => segmentOf(operation, key, segment)).join('/')
+      ? text
+          .split('/')
+          .map((segment) => segmentOf(operation, key, segment))
+          .join('/')
       : segmentOf(operation, key, text)
     path += texts[index + 1]
   }

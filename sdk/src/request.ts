@@ -96,7 +96,7 @@ async function sendOnce(running: Running, credentials: Record<string, string>): 
         return answerOf(running, response, await bodyOf(running, response, limit))
       const text = await response.text()
       endLimit(limit)
-      return answerOf(running, response, text === '' ? undefined : valueOf(running, response, text))
+      return answerOf(running, response, text === '' ? undefined : decodedOf(running, response, text))
     }
     const error = await errorOf(running, response)
     endLimit(limit)
@@ -216,7 +216,7 @@ async function bodyOf(running: Running, response: Response, limit: Limit): Promi
 
 const typeOf = (response: Response) => response.headers.get('content-type') ?? ''
 
-function valueOf(running: Running, response: Response, text: string): unknown {
+function decodedOf(running: Running, response: Response, text: string): unknown {
   const type = typeOf(response)
   if (type.includes('json')) return parse(running, response, text)
   if (type.includes('html')) throw unreadable(running, response, `a web page: ${notThePlatform}`)

@@ -272,7 +272,8 @@ test('a document that refers to an object that does not exist is rejected before
   const wrong: Record<string, string> = {
     'application nowhere': 'kind: version\napplicationName: nowhere\nnameSuffix: v1\n',
     'version nowhere-v1': 'kind: configuration\nversion: nowhere-v1\nconfig: 1\n',
-    'cron-trigger nowhen': 'kind: rule\nname: dangling\nexpression: return true\ntriggers: [{ type: cron, name: nowhen }]\n',
+    'cron-trigger nowhen':
+      'kind: rule\nname: dangling\nexpression: return true\ntriggers: [{ type: cron, name: nowhen }]\n',
     'webhook-action nowhere':
       'kind: rule\nname: dangling\nexpression: return true\nnegativeActions: [{ type: webhook, name: nowhere }]\n',
     'rule nowhere': 'kind: rule-execution-action\nname: dangling\nrule: nowhere\n',
@@ -423,17 +424,27 @@ test('objects that an interrupted apply created are recorded by the next apply, 
   assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /\ndeleted role first\n$/)
   assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /^0 to create, 0 to change, 0 to delete, /)
   for (const command of ['plan', 'apply'])
-    assert.match((await run(one, command, '-f', path, '--set', 'a b')).stderr, /--set: expected letters, digits, _ and -/)
+    assert.match(
+      (await run(one, command, '-f', path, '--set', 'a b')).stderr,
+      /--set: expected letters, digits, _ and -/,
+    )
 })
 
 test('apply --prune deletes an object of an interrupted apply that no document names any more', async () => {
-  const application = 'kind: application\nname: abandoned\n---\nkind: cron-trigger\nname: abandoned\ncronExpression: 0 3 * * *\ntimezone: Europe/Kyiv\n'
+  const application =
+    'kind: application\nname: abandoned\n---\nkind: cron-trigger\nname: abandoned\ncronExpression: 0 3 * * *\ntimezone: Europe/Kyiv\n'
   await interruptedApply('abandoned', documentsFile(roleOf('abandoned') + '---\n' + application), { created: true })
   const path = documentsFile(roleOf('kept'))
   const set = ['--set', 'abandoned', '--yes']
   const pruned = await output(one, 'apply', '-f', path, '--prune', ...set)
-  assert.match(pruned, /\n- cron-trigger abandoned\n- application abandoned\n- role abandoned\n1 to create, 0 to change, 3 to delete,/)
-  assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /^0 to create, 0 to change, 0 to delete, 1 unch/)
+  assert.match(
+    pruned,
+    /\n- cron-trigger abandoned\n- application abandoned\n- role abandoned\n1 to create, 0 to change, 3 to delete,/,
+  )
+  assert.match(
+    await output(one, 'apply', '-f', path, '--prune', ...set),
+    /^0 to create, 0 to change, 0 to delete, 1 unch/,
+  )
 })
 
 test('an object that another caller created with the name of an object of an interrupted apply is never deleted', async () => {
@@ -465,7 +476,9 @@ test('a caller who may not read the audit log is told that objects of an interru
   await interruptedApply('unaudited', path, { created: true })
   const set = ['--set', 'unaudited', '--yes']
   const scopes = '["identity:role:read","tenant:configuration:read","tenant:configuration:update"]'
-  const key = JSON.parse(await output(one, 'api-keys', 'create', '--name', 'deployer', '--scopes', scopes, '-o', 'json'))
+  const key = JSON.parse(
+    await output(one, 'api-keys', 'create', '--name', 'deployer', '--scopes', scopes, '-o', 'json'),
+  )
   const environment = { ...home, WAYPOST_URL: one.baseUrl, WAYPOST_API_KEY: key.key as string }
   const limited = await commands(['apply', '-f', path, ...set], { directory: one.directory, environment })
   assert.equal(limited.code, 0, limited.stdout + limited.stderr)

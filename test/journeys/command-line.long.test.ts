@@ -233,7 +233,10 @@ test('a server that is not a platform is reported in one sentence', async () => 
       assert.match(stderr, /^waypost: .+\n/)
       assert.ok(!stderr.includes('    at '), stderr)
     }
-  answers['/deep'] = ['application/json', `{"totalElements": 1, "content": [${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}]}`]
+  answers['/deep'] = [
+    'application/json',
+    `{"totalElements": 1, "content": [${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}]}`,
+  ]
   for (const format of ['json', 'yaml']) {
     const environment = { WAYPOST_URL: `http://127.0.0.1:${port}/deep`, WAYPOST_API_KEY: 'x' }
     const { code, stderr } = await withoutBootstrap(['me', 'get', '-o', format], environment)

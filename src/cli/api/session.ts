@@ -1,7 +1,7 @@
 /** Sessions of users that have logged in with the browser. */
 import { requestTokens, type Session } from '../../../sdk/src/auth.ts'
-import { systemClock } from '../../kernel/clock.ts'
 import { fetchOf } from '../../../sdk/src/running.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import { readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError } from './errors.ts'
 import { nodeFetch } from './node-fetch.ts'

@@ -13,7 +13,11 @@ export interface Creation {
 }
 
 /** Returns whether this object was created by this request, or undefined if the caller may not read the audit log. */
-export async function isCreatedBy(client: Client, { correlationId }: Creation, found: Found): Promise<boolean | undefined> {
+export async function isCreatedBy(
+  client: Client,
+  { correlationId }: Creation,
+  found: Found,
+): Promise<boolean | undefined> {
   try {
     const [own] = await recordsOf(client, { correlationId })
     if (own?.resource === undefined) return false

@@ -30,7 +30,10 @@ test('the documents of a folder are read in the order of its files', async () =>
 })
 
 const wrong: [text: string | Buffer, expected: RegExp][] = [
-  ['kind: spaceship\nname: x\n', /kind: there is no kind spaceship; the nearest is .* The kinds are role, application, /],
+  [
+    'kind: spaceship\nname: x\n',
+    /kind: there is no kind spaceship; the nearest is .* The kinds are role, application, /,
+  ],
   ['kind: aplication\nname: x\n', /kind: there is no kind aplication; the nearest is application\./],
   ['kind: constructor\nname: x\n', /kind: there is no kind constructor/],
   ['name: x\n', /documents.yaml: the field kind is missing, such as kind: application\. The kinds are/],

@@ -125,7 +125,9 @@ export function kindOf(described: Described): Kind {
     identity,
     keyOf,
     ...(described.endpoints && { endpoints: described.endpoints }),
-    ...(described.parents && { references: (fields) => [stepKey('application', textField(name, fields, 'applicationName'))] }),
+    ...(described.parents && {
+      references: (fields) => [stepKey('application', textField(name, fields, 'applicationName'))],
+    }),
     async *list(client) {
       for await (const parent of described.parents?.(client) ?? single({}))
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
