@@ -11,7 +11,7 @@ import commandService from './index.ts'
 
 const [endpointCount, perEndpoint] = [50, 30]
 
-test('a caller that waits for the result of a command takes less than 12 KB of the heap, with its own connection,, measured with 1,500 callers, and still gets the result', async (t) => {
+test('a caller that waits for the result of a command takes less than 12 KB of the heap with its connection, measured with 1,500 callers, and still gets the result', async (t) => {
   const { waypost, httpUrl, device, aProvisionedEndpoint } = await openGateway({
     services: [...services, commandService],
     authenticate: () => async () => aTenantAdmin(),
