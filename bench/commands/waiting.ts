@@ -28,7 +28,12 @@ export async function waitingCallers(
     },
     { name: 'GET one application before the callers wait: p99', value: unloadedMs, unit: 'ms' },
     { name: 'GET one application while the callers wait: p99', value: busyMs, unit: 'ms' },
-    { name: '… p99 while the callers wait, against before', value: busyMs / unloadedMs, unit: 'times', limit: { max: 2 } },
+    {
+      name: '… p99 while the callers wait, against before',
+      value: busyMs / unloadedMs,
+      unit: 'times',
+      limit: { max: 2 },
+    },
   ]
 }
 

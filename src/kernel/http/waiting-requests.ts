@@ -23,7 +23,7 @@ function shareCredentials({ headers, rawHeaders }: IncomingMessage) {
   if (authorization === undefined) return
   const shared = recentCredentials.get(authorization) ?? authorization
   if (recentCredentials.size < recentMax) recentCredentials.set(shared, shared)
-  clearing ??= setTimeout(clear, recentMs).unref()
+  if (clearing === undefined) clearing = setTimeout(clear, recentMs).unref()
   headers.authorization = shared
   for (let index = 1; index < rawHeaders.length; index += 2)
     if (rawHeaders[index] === shared) rawHeaders[index] = shared

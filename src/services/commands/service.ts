@@ -11,7 +11,14 @@ import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
 import { createDispatch } from './service/dispatch.ts'
 import { createDispatched } from './service/dispatched.ts'
-import { type CommandState, createInvoke, type Invocation, type Invoke, type Invoked, stateKey } from './service/invocation.ts'
+import {
+  type CommandState,
+  createInvoke,
+  type Invocation,
+  type Invoke,
+  type Invoked,
+  stateKey,
+} from './service/invocation.ts'
 import * as reading from './service/reading.ts'
 import { createStoreResults, type ResultMessage } from './service/results.ts'
 import * as tasks from './service/tasks.ts'

@@ -33,7 +33,9 @@ test('a caller that waits for the result of a command takes less than 12 KB of t
       sockets.push(socket)
     })
   const send = (socket: Socket, request: string) =>
-    socket.write(`${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'x'.repeat(1000)}\r\nContent-Length: 0\r\n\r\n`)
+    socket.write(
+      `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'x'.repeat(1000)}\r\nContent-Length: 0\r\n\r\n`,
+    )
   const rounds = [await aRound(), await aRound()]
   async function aRound() {
     return await Promise.all(Array.from({ length: endpointCount }, () => aProvisionedEndpoint()))
@@ -58,7 +60,9 @@ test('a caller that waits for the result of a command takes less than 12 KB of t
       const results = Array.from({ length: perEndpoint }, (_, n) => ({ id: n + 1, statusCode: 200, payload: 'done' }))
       await sensor.publish(`kp1/${version}/cex/${token}/result/blink`, results)
     }
-    await eventually(() => assert.deepEqual([answers - before, others.slice(0, 2)], [sockets.length, []]), { withinMs: 30_000 })
+    await eventually(() => assert.deepEqual([answers - before, others.slice(0, 2)], [sockets.length, []]), {
+      withinMs: 30_000,
+    })
   }
   for (let n = 0; n < endpointCount * perEndpoint; n++) await open()
   // The first round loads code and fills caches, so that only the memory of the callers is measured.

@@ -203,9 +203,7 @@ suite('a filter', () => {
     const first = (await put(1)).body
     assert.equal(first.endpointsCount, 3)
     await testEndpoints[2]!.post('/config/json')
-    await eventually(async () =>
-      assert.deepEqual(await statuses(first.configId), ['DISPATCHED', 'PENDING', 'PENDING']),
-    )
+    await eventually(async () => assert.deepEqual(await statuses(first.configId), ['DISPATCHED', 'PENDING', 'PENDING']))
     const same = (await put(1)).body
     assert.deepEqual(same, first)
     const next = (await put(2)).body

@@ -141,9 +141,14 @@ async function writeInDatabase(
   let unchecked = [versionName]
   const checked: string[] = []
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    for (const version of unchecked) await schemas.check({ tenantId, applicationName, versionName: version }, payload.config)
+    for (const version of unchecked)
+      await schemas.check({ tenantId, applicationName, versionName: version }, payload.config)
     checked.push(...unchecked)
-    const written = await writeMembers(deps, tenantId, name, payload, { filterId, versionNames: checked, sample: first })
+    const written = await writeMembers(deps, tenantId, name, payload, {
+      filterId,
+      versionNames: checked,
+      sample: first,
+    })
     if (!Array.isArray(written)) return written
     if (written.length === 0) return undefined
     unchecked = written
