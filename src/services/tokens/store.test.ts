@@ -17,8 +17,8 @@ test('inserting many endpoints with their tokens reads no table completely', asy
     tokenHash: `hash-${n}`,
   }))
   await db.tx(async (sql) => {
-    const owner = { tenantId: 'default', applicationName: 'plans', createdDate: now(), mayBeTaken: false }
-    const inserted = await insertEndpointsWithTokens(sql, owner, given)
+    const owner = { tenantId: 'default', applicationName: 'plans', createdDate: now() }
+    const inserted = await insertEndpointsWithTokens(sql, { owner, tokens: given })
     assert.equal(inserted.length, 500)
     assert.deepEqual(
       inserted.filter(({ existed }) => existed).map(({ endpointId }) => endpointId),

@@ -37,33 +37,58 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
 
 export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
 
+interface FirstTokens {
+  owner: { tenantId: string; applicationName: string; createdDate: Date }
+  tokens: FirstToken[]
+}
+
 /**
- * Inserts new endpoints with their first tokens. With `mayBeTaken`, leaves out endpoints whose token exists in the application or occurs
- * earlier in the list. Without it, such a token is a unique violation. `existed` is looked up, which takes 2 µs per endpoint; `on conflict`
- * would take 7 µs. The lookup is not an `exists`, because PostgreSQL would read the whole table into a hash table for a list of 500.
+ * Inserts new endpoints with their first tokens. `existed` is looked up, which takes 2 µs per endpoint; `on conflict` would take 7 µs. The
+ * lookup is not an `exists`, because PostgreSQL would read the whole table into a hash table for a list of 500. A token that the
+ * application already has is a unique violation.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
-  owner: { tenantId: string; applicationName: string; createdDate: Date; mayBeTaken: boolean },
-  tokens: FirstToken[],
+  { owner, tokens }: FirstTokens,
 ): Promise<{ endpointId: string; existed: boolean }[]> {
-  const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
-  // Given tokens are inserted in the order of their hashes, so that concurrent transactions with equal tokens cannot deadlock.
-  const [order, onConflict] = owner.mayBeTaken
-    ? [
-        sql`order by token_hash collate "C", position`,
-        sql`on conflict (application_name, token_hash) do nothing returning endpoint_id`,
-      ]
-    : [sql``, sql`returning endpoint_id`]
+  const existing = await sql<{ endpointId: string }[]>`
+    with given as materialized (
+      select g.*, (select true from tokens.endpoints e where e.endpoint_id = g.endpoint_id limit 1) is true as existed
+      from unnest(${tokens.map(({ endpointId }) => endpointId)}::text[],
+        ${tokens.map(({ endpointTokenId }) => endpointTokenId)}::text[], ${tokens.map(({ tokenHash }) => tokenHash)}::text[])
+        as g(endpoint_id, endpoint_token_id, token_hash)),
+    inserted as (
+      insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
+        created_date)
+      select endpoint_id, endpoint_token_id, ${owner.tenantId}, ${owner.applicationName}, token_hash, 'Inactive',
+        ${owner.createdDate} from given),
+    fresh as (
+      insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
+      select endpoint_id, ${owner.tenantId}, ${owner.applicationName} from given where not existed)
+    select endpoint_id from given where existed`
+  const existingIds = new Set(existing.map(({ endpointId }) => endpointId))
+  return tokens.map(({ endpointId }) => ({ endpointId, existed: existingIds.has(endpointId) }))
+}
+
+/**
+ * Does the same for tokens that callers have chosen. Leaves out endpoints whose token exists in the application or occurs earlier in the
+ * list. Tokens are inserted in the order of their hashes, so that concurrent transactions with equal tokens cannot deadlock.
+ */
+export async function insertEndpointsWithChosenTokens(
+  sql: Sql,
+  { owner, tokens }: FirstTokens,
+): Promise<{ endpointId: string; existed: boolean }[]> {
   return await sql<{ endpointId: string; existed: boolean }[]>`
     with inserted as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
         created_date)
       select endpoint_id, endpoint_token_id, ${owner.tenantId}, ${owner.applicationName}, token_hash, 'Inactive',
         ${owner.createdDate}
-      from unnest(${column('endpointId')}::text[], ${column('endpointTokenId')}::text[], ${column('tokenHash')}::text[])
+      from unnest(${tokens.map(({ endpointId }) => endpointId)}::text[],
+        ${tokens.map(({ endpointTokenId }) => endpointTokenId)}::text[], ${tokens.map(({ tokenHash }) => tokenHash)}::text[])
         with ordinality as given(endpoint_id, endpoint_token_id, token_hash, position)
-      ${order} ${onConflict}),
+      order by token_hash collate "C", position
+      on conflict (application_name, token_hash) do nothing returning endpoint_id),
     checked as (
       select i.endpoint_id, (select true from tokens.endpoints e where e.endpoint_id = i.endpoint_id limit 1) is true as existed
       from inserted i),

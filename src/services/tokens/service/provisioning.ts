@@ -86,10 +86,11 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
     const tokenHash = hash(owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
-  // `on conflict` takes 7 µs of database time for each token. A generated token, one of 62^10, is practically never taken.
-  const mayBeTaken = endpoints.some(({ token }) => token !== undefined)
-  const options = { ...owner, createdDate: kit.now(), mayBeTaken }
-  const inserted = await store.insertEndpointsWithTokens(sql, options, [...rows.values()]).catch((error) => {
+  // A generated token, one of 62^10, is practically never taken.
+  const isChosen = endpoints.some(({ token }) => token !== undefined)
+  const insert = isChosen ? store.insertEndpointsWithChosenTokens : store.insertEndpointsWithTokens
+  const request = { owner: { ...owner, createdDate: kit.now() }, tokens: [...rows.values()] }
+  const inserted = await insert(sql, request).catch((error) => {
     throw isUniqueViolation(error)
       ? new TransactionConflictError('a generated token is taken, or another transaction has inserted an endpoint', {
           cause: error,
