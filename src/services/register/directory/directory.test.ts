@@ -58,7 +58,8 @@ await waypost.built.get('register')!.stop!()
 
 suite('the directory', () => {
   test('an update of the directory merges the new entries of the metadata index', async () => {
-    const merge = async () => (await waypost.kit.db.sql`select gin_clean_pending_list('register.endpoints_metadata') as pages`)[0]
+    const merge = async () =>
+      (await waypost.kit.db.sql`select gin_clean_pending_list('register.endpoints_metadata') as pages`)[0]
     await merge()
     const { version } = await anApplication()
     await anEndpoint(version, { endpointId: 'merged', metadata: { name: 'merged' } })

@@ -68,7 +68,15 @@ export function oneEndpointOf(sql: Sql, { metadata, filters }: View, endpointId:
 
 /** Returns the same text as `textOf`. */
 export function textOfOne(endpoint: OneEndpoint): string {
-  const { endpointId, applicationName, versionName, poolIds, metadata, metadataUpdatedDate, filterIds = '[]' } = endpoint
+  const {
+    endpointId,
+    applicationName,
+    versionName,
+    poolIds,
+    metadata,
+    metadataUpdatedDate,
+    filterIds = '[]',
+  } = endpoint
   const metadataText =
     metadata === undefined
       ? ''
