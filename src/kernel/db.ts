@@ -64,9 +64,11 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
     async tx(work) {
       for (let attempt = 1; ; attempt++) {
         const afterCommitEffects: (() => void)[] = []
+        let opened: object | undefined
         let settle: ((isCommitted: boolean) => void) | undefined
         try {
           const result = await pool.begin(async (sql) => {
+            opened = sql
             effects.set(sql, afterCommitEffects)
             const done = await work(sql)
             // These statements are sent together with COMMIT.
@@ -81,6 +83,9 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
           if (attempt === attemptsMax || !(isTransactionConflict(error) || isStalePlan(error))) throw error
           // The pause gives the other transaction time to get the lock that was released.
           if (isTransactionConflict(error)) await sleep(attempt * 10 + Math.random() * 30)
+        } finally {
+          // V8 keeps the values of a WeakMap until the next full garbage collection, even if their keys are unreachable.
+          if (opened) effects.delete(opened)
         }
       }
     },

@@ -48,6 +48,8 @@ export interface RuleRun {
   dataJson?: string | undefined
   /** True if `ctx.data` may contain the value of a secret that an earlier script of the chain read. */
   mayHaveSecrets?: boolean | undefined
+  /** True if an earlier script of the chain may produce another `ctx.data` when the event runs again. */
+  varies?: boolean | undefined
   members?: Record<string, unknown> | undefined
   body?: unknown
   /** JSON text of the event, for the trace. */
@@ -151,7 +153,7 @@ export const createRunner =
     await runActions(deps, run, outcome.json, {
       dataJson,
       mayHaveSecrets,
-      varies: outcome.varies === true,
+      varies: run.varies === true || outcome.varies === true,
       result,
       payload,
     })

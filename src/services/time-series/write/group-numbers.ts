@@ -23,7 +23,6 @@ export interface GroupNumbers {
 export function createGroupNumbers(order: Pick<WriteOrder, 'next'>): GroupNumbers {
   /** Groups whose write has not started. */
   const unstarted: Rows[] = []
-  const requested = new WeakMap<Rows, Promise<number>>()
 
   function remove(rows: Rows) {
     const index = unstarted.indexOf(rows)
@@ -33,10 +32,10 @@ export function createGroupNumbers(order: Pick<WriteOrder, 'next'>): GroupNumber
   function request(rows: Rows): Promise<number> {
     withdrawOthers(rows)
     const number = order.next()
-    requested.set(rows, number)
+    rows.requested = number
     number.then(
       (first) => {
-        if (requested.get(rows) === number) rows.first = first
+        if (rows.requested === number) rows.first = first
       },
       () => {},
     )
@@ -47,7 +46,7 @@ export function createGroupNumbers(order: Pick<WriteOrder, 'next'>): GroupNumber
   function withdrawOthers(rows: Rows) {
     for (const other of unstarted)
       if (other !== rows && !other.isFull) {
-        requested.delete(other)
+        other.requested = undefined
         other.first = undefined
       }
   }
@@ -62,9 +61,9 @@ export function createGroupNumbers(order: Pick<WriteOrder, 'next'>): GroupNumber
     async assign(rows) {
       remove(rows)
       try {
-        rows.first = await (requested.get(rows) ?? request(rows))
+        rows.first = await (rows.requested ?? request(rows))
       } catch (error) {
-        requested.delete(rows)
+        rows.requested = undefined
         throw error
       }
     },

@@ -41,6 +41,11 @@ export interface Rows extends Group {
   /** The group's first number in the order of writes, once it is known. */
   first: number | undefined
   /**
+   * The request for `first`, once it was sent. It is not in a WeakMap, because V8 keeps the values of a WeakMap until the next full garbage
+   * collection, even if their keys are unreachable.
+   */
+  requested: Promise<number> | undefined
+  /**
    * Adds a sample. There is one row for each of its sets, whose values are consecutive in `values`. `isStamped` means that the platform
    * assigned the time.
    */
@@ -132,6 +137,7 @@ export function createRows(valuesMax: number): Rows {
     received,
     isRepeated: false,
     first: undefined,
+    requested: undefined,
     get count() {
       return times.length
     },
