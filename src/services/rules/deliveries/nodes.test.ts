@@ -50,11 +50,13 @@ test('a delivery whose node died while sending it is sent once more with the sam
   const restarted = await openActions(options)
   const traces = () => [...one.traces, ...two.traces, ...restarted.traces].filter(({ action }) => action.id === id)
   await eventually(() => assert.equal(traces().length, 1), { withinMs: 20_000 })
+  const { outcome } = traces()[0]!
+  assert.equal(outcome.outcome, 'SUCCESS')
+  const deliveryId = outcome.metadata!.deliveryId
   assert.deepEqual(
     receiver.requests.map(({ headers }) => headers['x-waypost-delivery']),
-    [id, id],
+    [deliveryId, deliveryId],
   )
-  assert.equal(traces()[0]!.outcome.outcome, 'SUCCESS')
   assert.equal((await sql`select 1 from rules.deliveries`).length, 0)
   await restarted.waypost.close()
 })
