@@ -45,15 +45,18 @@ interface Host {
   pool: Pool
   /** Requests that have no answer yet. */
   active: number
+  /** Number of the last request; later requests have higher numbers. */
+  lastUse: number
 }
 
 interface State extends SafeConnectionsOptions {
-  /** Hosts in the order of their last use. */
   hosts: Map<string, Host>
+  /** Number of requests so far. */
+  uses: number
 }
 
 export function createSafeConnections(options: SafeConnectionsOptions): SafeConnections {
-  const state: State = { ...options, hosts: new Map() }
+  const state: State = { ...options, hosts: new Map(), uses: 0 }
   return {
     async send(group, address, request) {
       const checked = checkAddress(address, state)
@@ -84,20 +87,23 @@ export function createSafeConnections(options: SafeConnectionsOptions): SafeConn
 const closeHost = ({ pool }: Host) => void pool.destroy().catch(() => {})
 
 function enter(state: State, key: string, url: URL, timeoutMs: number): Host {
-  const host = state.hosts.get(key) ?? { pool: openPool(state, url, timeoutMs), active: 0 }
-  state.hosts.delete(key)
-  state.hosts.set(key, host)
+  let host = state.hosts.get(key)
+  if (!host) {
+    host = { pool: openPool(state, url, timeoutMs), active: 0, lastUse: 0 }
+    state.hosts.set(key, host)
+  }
+  host.lastUse = ++state.uses
   host.active++
   return host
 }
 
 function closeIdle({ hosts, idleHosts = 256 }: State) {
   if (hosts.size <= idleHosts) return
-  for (const [key, host] of hosts) {
-    if (host.active > 0) continue
+  const idle = [...hosts].filter(([, { active }]) => active === 0)
+  idle.sort(([, one], [, other]) => one.lastUse - other.lastUse)
+  for (const [key, host] of idle.slice(0, hosts.size - idleHosts)) {
     closeHost(host)
     hosts.delete(key)
-    if (hosts.size <= idleHosts) return
   }
 }
 
