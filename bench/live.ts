@@ -15,6 +15,7 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
+const newestOnly = process.env.BENCH_ALL_ITEMS !== 'yes'
 /** Seconds of load in one turn. They include the warm-up, which is not measured. */
 const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
@@ -121,12 +122,15 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
   ]
 }
 
-/** Returns the subscriptions of a console that shows one endpoint, and the alerts, jobs, refusals and counts of the overview. */
+/**
+ * Returns the subscriptions of a console that shows one endpoint, and the alerts, jobs, refusals and counts of the overview. The page of an
+ * endpoint reads its lists again when something has happened, so it asks for the newest items only. BENCH_ALL_ITEMS=yes asks for all items.
+ */
 const subscriptionsOf = (token: string) => {
   const endpointIds = [`bench-${token}`]
   return [
-    { id: 'traffic', topic: 'traffic', endpointIds },
-    { id: 'points', topic: 'series', applicationName, endpointIds },
+    { id: 'traffic', topic: 'traffic', endpointIds, newestOnly },
+    { id: 'points', topic: 'series', applicationName, endpointIds, newestOnly },
     { id: 'connection', topic: 'connection', endpointIds },
     { id: 'alerts', topic: 'alerts' },
     { id: 'jobs', topic: 'jobs' },

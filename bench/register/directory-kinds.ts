@@ -24,7 +24,7 @@ const columnsOf = ({ sql }: BenchPlatform) => sql`e.endpoint_id, e.created_date,
 export const directoryKinds = (bench: BenchPlatform, endpoints: number, readerToken: () => Promise<string>): Kind[] => [
   ...sorted(bench, endpoints),
   ...searches(bench, endpoints),
-  ...filtered(bench, readerToken),
+  ...filtered(bench, endpoints, readerToken),
   ...counts(bench),
   ...maps(bench),
 ]
@@ -141,21 +141,22 @@ function searches(bench: BenchPlatform, endpoints: number): Kind[] {
   ]
 }
 
-function filtered(bench: BenchPlatform, readerToken: () => Promise<string>): Kind[] {
+function filtered(bench: BenchPlatform, endpoints: number, readerToken: () => Promise<string>): Kind[] {
   const { sql, tenantId } = bench
+  const [page, connected] = [100, Math.floor(endpoints / 3000)]
   const columns = columnsOf(bench)
   const ofTenant = sql`e.tenant_id = ${tenantId}`
   return [
     {
       name: 'connected endpoints (0.03 %)',
       path: () => list({ connection: 'connected', sort: 'lastActivity', sortOrder: 'desc' }),
-      rows: 100,
+      rows: Math.min(page, connected),
       plain: () => sql`
         select ${columns}, a.at from register.activity a join register.endpoints e on ${ofTenant} and e.seq = a.seq
         where a.tenant_id = ${tenantId} and a.application_name = ${applicationName} and a.connection = 2
         order by a.at desc, a.seq desc limit 100`,
     },
-    { name: 'connected endpoints, by registration', path: () => list({ connection: 'connected' }), rows: 100 },
+    { name: 'connected endpoints, by registration', path: () => list({ connection: 'connected' }), rows: Math.min(page, connected) },
     { name: 'silent for a day, by name', path: () => list({ activeBefore: 'now-1d', sort: 'name' }), rows: 100 },
     {
       name: 'metadata filter (0.1 %), by name',

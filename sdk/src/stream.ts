@@ -14,6 +14,8 @@ export interface LiveSubscription {
   endpointIds?: readonly string[] | undefined
   /** Begin with the items that were stored since this time, such as `now-1m`. */
   since?: string | undefined
+  /** Deliver only the newest of the items that wait for the next write, for clients that read the data again. Default: false. */
+  newestOnly?: boolean | undefined
   [filter: string]: unknown
 }
 

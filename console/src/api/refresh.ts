@@ -18,7 +18,7 @@ const everyMs = 1_000
 
 interface RefreshOptions {
   enabled?: boolean
-  /** Called with the items of each event. */
+  /** Called with the items of each event. An event has only the newest item, because the nouns are read again anyway. */
   onItems?(items: unknown[], topic: string): void
 }
 
@@ -42,5 +42,6 @@ export function useRefresh(topics: LiveTopic[], nouns: string[], options: Refres
     options.onItems?.(items, topic)
     refresh()
   }
-  return useLive(topics, { onItems, onGap: refresh }, options)
+  const newest = topics.map((topic) => ({ ...topic, newestOnly: true }))
+  return useLive(newest, { onItems, onGap: refresh }, options)
 }

@@ -26,6 +26,11 @@ interface Outgoing {
   sending: Promise<void>
 }
 
+/** Returns an event whose text is built, because another node cannot build the text. */
+const plainEvent = ({ tenantId, applicationName, endpointId, id, facets, text }: LiveEvent): LiveEvent => ({
+  ...{ tenantId, applicationName, endpointId, id, facets, text },
+})
+
 /** Estimates the memory that an event takes while it is queued. */
 export const bytesOf = ({ text }: LiveEvent) => 250 + 2 * text.length
 
@@ -70,7 +75,7 @@ export function createForward(signals: Pick<Signals, 'sendNow'>): Forward {
         queued.lost = true
         return
       }
-      queued.events.push(event)
+      queued.events.push(plainEvent(event))
       outgoing.bytes += bytesOf(event)
     },
     async stop() {

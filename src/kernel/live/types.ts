@@ -13,8 +13,8 @@ export interface LiveEvent extends LiveOrigin {
   id?: string | undefined
   /** Values that subscriptions filter by, named as the fields of a subscription. */
   facets?: Readonly<Record<string, string>> | undefined
-  /** The event as JSON, built once for all streams. */
-  text: string
+  /** The event as JSON. It may be built when it is first read; it is built once for all streams. */
+  readonly text: string
 }
 
 /**

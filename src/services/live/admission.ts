@@ -54,7 +54,7 @@ export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>,
     if (ids.has(request.id)) throw invalidField(`${path}.id`, 'another subscription has the same id')
     ids.add(request.id)
     const topic = topics.get(request.topic)!
-    const known = new Set(['id', 'topic', ...filtersOf(topic)])
+    const known = new Set(['id', 'topic', ...filtersOf(topic), ...(topic.value ? [] : ['newestOnly'])])
     for (const name of Object.keys(request))
       if (!known.has(name)) throw invalidField(`${path}.${name}`, `the topic ${topic.name} has no such filter`)
     if (topic.needsApplication && request.applicationName === undefined)

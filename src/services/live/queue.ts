@@ -43,6 +43,7 @@ interface Deps {
 }
 
 const eventBytes = 64 * 1024
+const newestBytes = 1024
 /** Maximum number of bytes that wait for one client. */
 export const queuedBytesMax = 4 * 1024 * 1024
 
@@ -112,11 +113,15 @@ export function createQueue({ outlet, pace, position, countQueued, countSent }: 
       const { admission } = subscription
       const waiting = queues.get(subscription)
       if (!waiting) queues.set(subscription, { events: [event], admission })
-      else {
+      else if (subscription.request.newestOnly) {
+        waiting.events[0] = event
+        waiting.admission = admission
+        return
+      } else {
         waiting.events.push(event)
         if (waiting.admission !== admission) waiting.admission = undefined
       }
-      count(bytesOf(event))
+      count(sizeOf(subscription, event))
       if (bytes > queuedBytesMax) drop()
       else schedule()
     },
@@ -140,7 +145,7 @@ function takeMessages(
   let taken = 0
   for (const [subscription, waiting] of queues) {
     while (waiting.events.length > 0 && taken < eventBytes) {
-      const batch = take(waiting.events)
+      const batch = take(subscription, waiting.events)
       taken += batch.bytes
       const events = permitted(subscription, waiting.admission, batch.events)
       if (events.length === 0) continue
@@ -159,10 +164,16 @@ function messageOf({ request, topic }: Subscription, events: LiveEvent[], id: st
   return { event: topic.name, data: `{"subscription":${JSON.stringify(request.id)},"items":[${items}]}`, id }
 }
 
+/**
+ * Estimates the memory of an event in the queue. For a subscription that keeps only the newest event, the estimate is the same for all
+ * events, because the text of an event that is replaced is never built.
+ */
+const sizeOf = ({ request }: Subscription, event: LiveEvent) => (request.newestOnly ? newestBytes : bytesOf(event))
+
 /** Takes events of about 64 KiB from the front of a list. */
-function take(events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
+function take(subscription: Subscription, events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
   let [length, bytes] = [0, 0]
-  while (length < events.length && bytes < eventBytes) bytes += bytesOf(events[length++]!)
+  while (length < events.length && bytes < eventBytes) bytes += sizeOf(subscription, events[length++]!)
   return { events: events.splice(0, length), bytes }
 }
 

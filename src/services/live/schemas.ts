@@ -69,6 +69,13 @@ const subscriptionOf = (topics: ReadonlyMap<string, TopicDefinition>) =>
         description: [...topics.values()].map(({ name, description }) => `\`${name}\`: ${description}`).join(' '),
       }),
       ...filters,
+      newestOnly: Type.Optional(
+        Type.Boolean({
+          description:
+            'true: of the events that wait for the next write to the stream, only the newest is sent, without a `gap`. For clients that read the ' +
+            'data again when something has happened; it costs the platform a fraction of all events. Topics with counts have no such setting. Default: false.',
+        }),
+      ),
       since,
     },
     { title: 'TopicSubscription', description: 'A topic with filters; all filters have to match.' },

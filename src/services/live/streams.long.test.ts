@@ -192,6 +192,11 @@ suite('topics', () => {
       [[{ id: 'a', topic: 'traffic', directions: ['SIDEWAYS'] }], /^400 .*directions/],
       [[{ id: 'a', topic: 'traffic', since: 'yesterday' }], /^400 .*since/],
       [[{ id: 'a', topic: 'traffic', unknown: 1 }], /^400 .*unknown/],
+      [[{ id: 'a', topic: 'traffic', newestOnly: 'yes' }], /^400 .*newestOnly/],
+      [
+        [{ id: 'a', topic: 'counts', newestOnly: true }],
+        /^400 subscriptions\[0\].newestOnly: the topic counts has no such filter/,
+      ],
       [Array.from({ length: 101 }, (_, n) => ({ id: `s${n}`, topic: 'traffic' })), /^400 .*subscriptions/],
     ]
     for (const [subscriptions, problem] of cases) assert.match(await post(subscriptions), problem)
@@ -444,8 +449,12 @@ suite('resuming', () => {
     await send(endpoint, { timestamp: 1, n: 1 })
     const since = await stream([
       { id: 'traffic', topic: 'traffic', endpointIds: [endpoint.endpointId], since: 'now-1m' },
+      { id: 'newest', topic: 'traffic', endpointIds: [endpoint.endpointId], since: 'now-1m', newestOnly: true },
     ])
-    await eventually(() => assert.ok(since.items('traffic').length > 0))
+    await eventually(() => {
+      assert.ok(since.items('traffic').length > 1)
+      assert.deepEqual(since.items('newest'), since.items('traffic').slice(-1))
+    })
     since.close()
     for (const position of ['1', 'nonsense', '9'.repeat(30)]) {
       const source = await stream([{ id: 'series', topic: 'series', applicationName: endpoint.app }], {

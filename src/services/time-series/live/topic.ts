@@ -31,7 +31,10 @@ export function defineTopic(
         since,
       )
       if (typeof points === 'string') return points
-      return points.map(({ endpointId, seriesName, text }) => eventOf({ ...application, endpointId }, seriesName, text))
+      return points.map(({ endpointId, seriesName, text }) => ({
+        ...{ ...application, endpointId, facets: { seriesNames: seriesName } },
+        text: itemOf(endpointId, seriesName, text),
+      }))
     },
   })
   const layoutOf = createLayouts(numbers)
@@ -74,25 +77,45 @@ function createLayouts(numbers: Pick<Numbers, 'fieldsOf'>): (set: SeriesSet) => 
 
 /** Returns one event for each series of a row. */
 function eventsOf(rows: Rows, row: number, layout: Layout): LiveEvent[] {
-  const timestamp = new Date(rows.times[row]!).toISOString()
-  const values = rows.values[row]!
-  return layout.map(({ seriesName, facets, values: names }) => {
-    const members = names.map(([index, name]) => `${name}:${JSON.stringify(values[index])}`)
-    const text = `{"timestamp":"${timestamp}","values":{${members.join(',')}}}`
-    return eventOf(rows.origins[row]!, seriesName, text, facets)
-  })
+  const [time, values, origin] = [rows.times[row]!, rows.values[row]!, rows.origins[row]!]
+  return layout.map((series) => new PointEvent(origin, series, time, values))
 }
 
-/** Creates an event. `text` is `{"timestamp": …, "values": …}`. */
-const eventOf = (
-  { tenantId, applicationName, endpointId }: Origin,
-  seriesName: string,
-  text: string,
-  facets: Readonly<Record<string, string>> = { seriesNames: seriesName },
-): LiveEvent => ({
-  tenantId,
-  applicationName,
-  endpointId,
-  facets,
-  text: `{"endpointId":${JSON.stringify(endpointId)},"seriesName":${JSON.stringify(seriesName)},${text.slice(1)}`,
-})
+/**
+ * An event of a stored point. Its text is built when it is read: a subscription that wants only the newest event reads few of them.
+ */
+class PointEvent implements LiveEvent {
+  readonly tenantId: string
+  readonly applicationName: string
+  readonly endpointId: string
+  readonly facets: Readonly<Record<string, string>>
+  readonly #series: Layout[number]
+  readonly #time: number
+  readonly #values: readonly unknown[]
+  #text: string | undefined
+
+  constructor({ tenantId, applicationName, endpointId }: Origin, series: Layout[number], time: number, values: unknown[]) {
+    this.tenantId = tenantId
+    this.applicationName = applicationName
+    this.endpointId = endpointId
+    this.facets = series.facets
+    this.#series = series
+    this.#time = time
+    this.#values = values
+  }
+
+  get text() {
+    this.#text ??= this.#build()
+    return this.#text
+  }
+
+  #build(): string {
+    const members = this.#series.values.map(([index, name]) => `${name}:${JSON.stringify(this.#values[index])}`)
+    const text = `{"timestamp":"${new Date(this.#time).toISOString()}","values":{${members.join(',')}}}`
+    return itemOf(this.endpointId, this.#series.seriesName, text)
+  }
+}
+
+/** Returns an item of the topic. `text` is `{"timestamp": …, "values": …}`. */
+const itemOf = (endpointId: string, seriesName: string, text: string) =>
+  `{"endpointId":${JSON.stringify(endpointId)},"seriesName":${JSON.stringify(seriesName)},${text.slice(1)}`
