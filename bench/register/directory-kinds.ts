@@ -156,7 +156,11 @@ function filtered(bench: BenchPlatform, endpoints: number, readerToken: () => Pr
         where a.tenant_id = ${tenantId} and a.application_name = ${applicationName} and a.connection = 2
         order by a.at desc, a.seq desc limit 100`,
     },
-    { name: 'connected endpoints, by registration', path: () => list({ connection: 'connected' }), rows: Math.min(page, connected) },
+    {
+      name: 'connected endpoints, by registration',
+      path: () => list({ connection: 'connected' }),
+      rows: Math.min(page, connected),
+    },
     { name: 'silent for a day, by name', path: () => list({ activeBefore: 'now-1d', sort: 'name' }), rows: 100 },
     {
       name: 'metadata filter (0.1 %), by name',
