@@ -105,7 +105,7 @@ const textRules: TextRule[] = [
  * The only files that may register a hook for all tests. In a process that runs several test files, the hook of database.ts does nothing,
  * because test/harness/shared-process.ts runs the cleanups. Test files that open the console have a process of their own.
  */
-const hookOwners = ['test/harness/database.ts', 'test/harness/console.ts']
+const hookOwners = ['test/harness/database.ts', 'test/harness/browser.ts', 'test/harness/console.ts']
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 
 /** Returns the violations in these files (path → text). */

@@ -6413,6 +6413,8 @@ export interface TopicSubscription {
   by?: string[]
   /** `jobs`: only these jobs. Default: all that the caller may read. */
   jobIds?: string[]
+  /** true: of the events that wait for the next write to the stream, only the newest is sent, without a `gap`. For clients that read the data again when something has happened; it costs the platform a fraction of all events. Topics with counts have no such setting. Default: false. */
+  newestOnly?: boolean
   /** Begin with the events that were stored since this time. Default: new events only, or see Last-Event-ID. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   since?: string
 }

@@ -54,6 +54,9 @@ test('a command is sent to an endpoint and is pending; a payload that is not JSO
   assert.deepEqual([command.endpointId, command.status, command.requestPayload], ['pump-1', 'PENDING', { delay: 5 }])
   await page.getByRole('button', { name: /^Expired/ }).click()
   await page.getByText('Nothing matches').waitFor()
+  await page.goto(console_.address('/endpoints/pump-1?tab=commands'))
+  const row = page.getByRole('row').filter({ hasText: 'reboot 1' })
+  assert.equal(await row.getByRole('cell').nth(2).innerText(), '—', 'a command without a result has one dash')
 })
 
 test('by keyboard alone, a rollout is paused and resumed', async () => {

@@ -143,7 +143,9 @@ async function cancel(ask: Ask, connection: Parameters<typeof connect>[0], jobId
 async function itemsOf(ask: Ask, jobId: string, state: string): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
-    const { status, body, text } = await ask(`GET ${root}/${jobId}/items?state=${state}&limit=1000&offset=${ids.length}`)
+    const { status, body, text } = await ask(
+      `GET ${root}/${jobId}/items?state=${state}&limit=1000&offset=${ids.length}`,
+    )
     assert.equal(status, 200, text)
     if (body.content.length === 0) return ids
     for (const { endpointId } of body.content) ids.push(endpointId)

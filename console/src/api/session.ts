@@ -183,10 +183,26 @@ const nextTask = () =>
     port2.postMessage(undefined)
   })
 
-export function createSession(tenant: string): Session {
+/** Holds the state of a session, and calls the listeners when it changes. */
+function createState() {
   const listeners = new Set<() => void>()
-  const channel = openChannel()
   let state: SessionState = { kind: 'starting' }
+  return {
+    get: () => state,
+    set(next: SessionState) {
+      state = next
+      for (const listener of listeners) listener()
+    },
+    subscribe(listener: () => void) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+export function createSession(tenant: string): Session {
+  const otherTabs = openOtherTabs(tenant)
+  const state = createState()
   let secondsAhead = 0
   let user: string | undefined
   /** The present sign-in. It ends with or without tokens. */
@@ -198,18 +214,13 @@ export function createSession(tenant: string): Session {
   })
   const tokens = createKeeper(connect, {
     stored({ userId }) {
-      const isOtherUser = state.kind === 'signed-in' && userId !== user
-      if (!isOtherUser && !canContinue(state)) return
+      const isOtherUser = state.get().kind === 'signed-in' && userId !== user
+      if (!isOtherUser && !canContinue(state.get())) return
       user = userId
-      setState({ kind: 'signed-in' })
+      state.set({ kind: 'signed-in' })
     },
-    ended: () => state.kind === 'signed-in' && setState({ kind: 'expired' }),
+    ended: () => state.get().kind === 'signed-in' && state.set({ kind: 'expired' }),
   })
-
-  function setState(next: SessionState) {
-    state = next
-    for (const listener of listeners) listener()
-  }
 
   function start(options: StartOptions): Promise<void> {
     starting ??= startNow(options).finally(() => {
@@ -220,18 +231,18 @@ export function createSession(tenant: string): Session {
 
   async function startNow(options: StartOptions): Promise<void> {
     const { returned = false, silent = false } = options
-    setState({ kind: 'starting' })
+    state.set({ kind: 'starting' })
     try {
-      const fresh = await tokens.signIn(() => setState({ kind: 'starting', isAsked: true }))
+      const fresh = await tokens.signIn(() => state.set({ kind: 'starting', isAsked: true }))
       if (fresh) {
-        if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
-      } else if (silent) setState({ kind: 'signed-out' })
-      else if (returned) setState({ kind: 'no-cookies' })
+        if (returned) otherTabs.send('signed-in')
+      } else if (silent) state.set({ kind: 'signed-out' })
+      else if (returned) state.set({ kind: 'no-cookies' })
       else await goToSignIn(await connect())
     } catch (error) {
-      // Another tab signed out during the sign-in. The provider is asked again, because somebody may have signed in since then.
+      // Another tab signed out during the sign-in. The provider is asked again, because a user may have signed in since then.
       if (error instanceof SessionEndedError) return await startNow(options)
-      setState(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
+      state.set(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
     }
   }
 
@@ -247,47 +258,58 @@ export function createSession(tenant: string): Session {
   /** Continues the session after another tab has signed in. A renewal in progress is awaited, because it may have begun before that. */
   async function continueSession() {
     await tokens.settled()
-    if (state.kind !== 'signed-in' && !starting) tokens.renewInBackground()
+    if (state.get().kind !== 'signed-in' && !starting) tokens.renewInBackground()
   }
 
-  const receive = ({ data }: MessageEvent<Message>) => {
-    if (data.tenant !== tenant) return
-    if (data.kind === 'signed-in') return continueSession()
-    tokens.forget()
-    // A sign-in that is in progress asks the provider again.
-    if (!starting) setState({ kind: 'signed-out' })
-  }
-  if (channel) channel.onmessage = receive
+  otherTabs.listen({
+    'signed-in': continueSession,
+    'signed-out'() {
+      tokens.forget()
+      // A sign-in that is in progress asks the provider again.
+      if (!starting) state.set({ kind: 'signed-out' })
+    },
+  })
 
   return {
     tenant,
-    state: () => state,
+    state: state.get,
     user: () => user,
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    subscribe: state.subscribe,
     start,
     secondsAhead: () => secondsAhead,
     async token(rejected) {
       await starting
       const known = tokens.current()
-      throwIfEnded(state, known)
+      throwIfEnded(state.get(), known)
       const isGood = known && known.accessToken !== rejected && known.expiresAt > Date.now() + 5000
       return (isGood ? known : await tokens.renew()).accessToken
     },
     async signOut() {
-      setState({ kind: 'signing-out' })
+      state.set({ kind: 'signing-out' })
       try {
         await endAtProvider()
       } catch (error) {
-        return setState({ kind: 'sign-out-failed', error })
+        return state.set({ kind: 'sign-out-failed', error })
       }
       tokens.forget()
-      setState({ kind: 'signed-out' })
-      channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
+      state.set({ kind: 'signed-out' })
+      otherTabs.send('signed-out')
     },
     signInAgain: async (where) => (where === 'here' ? goToSignIn(await connect()) : openSignIn(tenant)),
+  }
+}
+
+/** Sends messages to the other tabs of the tenant, and receives their messages. */
+function openOtherTabs(tenant: string) {
+  const channel = openChannel()
+  return {
+    send: (kind: Message['kind']) => channel?.postMessage({ kind, tenant } satisfies Message),
+    listen(on: Record<Message['kind'], () => unknown>) {
+      if (!channel) return
+      channel.onmessage = ({ data }: MessageEvent<Message>) => {
+        if (data.tenant === tenant) on[data.kind]()
+      }
+    },
   }
 }
 

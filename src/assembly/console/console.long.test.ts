@@ -62,7 +62,10 @@ suite('the build of the console', () => {
     // A package is missing here if the search for packages no longer finds what the console imports.
     for (const name of ['react-dom', 'react-aria', 'esbuild', 'uplot', 'leaflet', 'codemirror'])
       assert.ok(folders.includes(`node_modules/${name}`), name)
-    assert.ok(!folders.some((folder) => /\/(fastify|pg|jose)$/.test(folder)), 'the platform needs these packages itself')
+    assert.ok(
+      !folders.some((folder) => /\/(fastify|pg|jose)$/.test(folder)),
+      'the platform needs these packages itself',
+    )
     const megabytes = installedMegabytes(packages)
     assert.ok(
       megabytes <= budgets.installed,

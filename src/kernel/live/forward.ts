@@ -5,7 +5,7 @@
 import { sleep } from '../clock.ts'
 import type { Signals } from '../signals.ts'
 import { type ForwardedEvents, LiveEventsForwarded } from './signals.ts'
-import type { LiveEvent } from './types.ts'
+import { type LiveEvent, textOf } from './types.ts'
 
 export interface Forward {
   add(nodeId: string, topic: string, event: LiveEvent): void
@@ -26,13 +26,8 @@ interface Outgoing {
   sending: Promise<void>
 }
 
-/** Returns an event whose text is built, because another node cannot build the text. */
-const plainEvent = ({ tenantId, applicationName, endpointId, id, facets, text }: LiveEvent): LiveEvent => ({
-  ...{ tenantId, applicationName, endpointId, id, facets, text },
-})
-
 /** Estimates the memory that an event takes while it is queued. */
-export const bytesOf = ({ text }: LiveEvent) => 250 + 2 * text.length
+export const bytesOf = (event: LiveEvent) => 250 + 2 * textOf(event).length
 
 export function createForward(signals: Pick<Signals, 'sendNow'>): Forward {
   const nodes = new Map<string, Outgoing>()
@@ -75,8 +70,9 @@ export function createForward(signals: Pick<Signals, 'sendNow'>): Forward {
         queued.lost = true
         return
       }
-      queued.events.push(plainEvent(event))
+      // `bytesOf` builds the text of the event, which is sent to the other node as JSON.
       outgoing.bytes += bytesOf(event)
+      queued.events.push(event)
     },
     async stop() {
       isStopped = true

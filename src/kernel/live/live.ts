@@ -23,6 +23,7 @@ export type {
   TopicDefinition,
   ValueQuery,
 } from './types.ts'
+export { textOf } from './types.ts'
 
 /** A subscription on this node. */
 export interface Receiver {

@@ -13,8 +13,14 @@ export interface LiveEvent extends LiveOrigin {
   id?: string | undefined
   /** Values that subscriptions filter by, named as the fields of a subscription. */
   facets?: Readonly<Record<string, string>> | undefined
-  /** The event as JSON. It may be built when it is first read; it is built once for all streams. */
-  readonly text: string
+  /** The event as JSON, or a function that builds the JSON. `textOf` calls the function once for all streams. */
+  text: string | (() => string)
+}
+
+/** Returns the event as JSON. */
+export function textOf(event: LiveEvent): string {
+  if (typeof event.text === 'function') event.text = event.text()
+  return event.text
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { AnyTask } from '../../kernel/bulk/bulk.ts'
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
-import type { LiveEvent } from '../../kernel/live/live.ts'
+import { type LiveEvent, textOf } from '../../kernel/live/live.ts'
 import { createPoll } from '../../kernel/live/poll.ts'
 import { applicationOf, mayRead, readScope } from './access.ts'
 import { viewOf } from './view.ts'
@@ -51,8 +51,10 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
     const began = monotonicMs()
     const tasks = await find(topic.tenantsHere(), endedSecondsOf(began), jobsMax)
     const found = new Map(tasks.map((task) => [task.taskId, eventOf(task)]))
-    topic.publish([...found].filter(([jobId, { text }]) => published.get(jobId) !== text).map(([, event]) => event))
-    published = new Map([...found].map(([jobId, { text }]) => [jobId, text]))
+    topic.publish(
+      [...found].filter(([jobId, event]) => published.get(jobId) !== textOf(event)).map(([, event]) => event),
+    )
+    published = new Map([...found].map(([jobId, event]) => [jobId, textOf(event)]))
     readAt = began
   }
 

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { StreamMessage } from '../../kernel/http/event-stream.ts'
 import { bytesOf } from '../../kernel/live/forward.ts'
-import type { LiveEvent } from '../../kernel/live/live.ts'
+import { type LiveEvent, textOf } from '../../kernel/live/live.ts'
 import type { Pace } from './pace.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -160,7 +160,7 @@ function takeMessages(
 }
 
 function messageOf({ request, topic }: Subscription, events: LiveEvent[], id: string | undefined): StreamMessage {
-  const items = events.length === 1 ? events[0]!.text : events.map(({ text }) => text).join(',')
+  const items = events.length === 1 ? textOf(events[0]!) : events.map(textOf).join(',')
   return { event: topic.name, data: `{"subscription":${JSON.stringify(request.id)},"items":[${items}]}`, id }
 }
 

@@ -38,7 +38,7 @@ export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>
         ...(endpointIds && { endpointIds: new Set(endpointIds) }),
       }
       const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, limit + 1, deadline))
-      return records.length > limit ? 'too_many' : records.map((record) => new TrafficEvent(tenantId, record))
+      return records.length > limit ? 'too_many' : records.map((record) => trafficEvent(tenantId, record))
     },
   })
   const refusals = live.define({
@@ -58,7 +58,7 @@ export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>
   })
   return {
     eventOf: (record, stored) =>
-      traffic.isActive() && traffic.isWanted(record) ? new TrafficEvent(record.tenantId, stored) : undefined,
+      traffic.isActive() && traffic.isWanted(record) ? trafficEvent(record.tenantId, stored) : undefined,
     publishRecords: traffic.publish,
     publishRefusals(rows) {
       if (refusals.isActive()) refusals.publish(rows.map(refusalEvent))
@@ -73,38 +73,21 @@ const ofApplication = (applicationName: string) => ({
 })
 
 /**
- * An event of a record. Its id and text are built when they are read: a subscription that wants only the newest event reads few of them.
- * The payload is copied, because callers reuse its buffer.
+ * Returns the event of a record. Its text is built when it is sent: a subscription that wants only the newest event sends few of them. The
+ * payload is copied, because callers reuse its buffer.
  */
-class TrafficEvent implements LiveEvent {
-  readonly tenantId: string
-  readonly applicationName: string
-  readonly endpointId: string
-  readonly facets: Readonly<Record<string, string>>
-  readonly #record: StoredRecord
-  readonly #payload: string
-  #text: string | undefined
-
-  constructor(tenantId: string, record: StoredRecord) {
-    const { applicationName, endpointId, outbound, versionName, extension } = record
-    this.tenantId = tenantId
-    this.applicationName = applicationName
-    this.endpointId = endpointId
-    this.facets = facetsOf(versionName, outbound ? 'OUTBOUND' : 'INBOUND', extension)
-    this.#record = record
-    this.#payload = payloadText(record)
-  }
-
-  get id() {
-    const { micros, outbound, correlationId } = this.#record
-    return `${micros}-${outbound ? 'o' : 'i'}-${correlationId}`
-  }
-
-  get text() {
-    this.#text ??=
-      `{"id":${JSON.stringify(this.id)},"applicationName":${JSON.stringify(this.applicationName)},` +
-      textOf(this.tenantId, this.#record, this.#payload).slice(1)
-    return this.#text
+function trafficEvent(tenantId: string, record: StoredRecord): LiveEvent {
+  const { applicationName, endpointId, outbound, micros, correlationId, versionName, extension } = record
+  const id = `${micros}-${outbound ? 'o' : 'i'}-${correlationId}`
+  const payload = payloadText(record)
+  return {
+    tenantId,
+    applicationName,
+    endpointId,
+    id,
+    facets: facetsOf(versionName, outbound ? 'OUTBOUND' : 'INBOUND', extension),
+    text: () =>
+      `{"id":${JSON.stringify(id)},"applicationName":${JSON.stringify(applicationName)},${textOf(tenantId, record, payload).slice(1)}`,
   }
 }
 

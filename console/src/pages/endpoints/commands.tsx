@@ -183,7 +183,7 @@ function CommandList({ endpoint: { endpointId }, mayUpdate, commands }: TabProps
                     <Text value={command.requestPayload} mono max={80} />
                   </td>
                   <td>
-                    <Text value={command.statusCode} />{' '}
+                    {command.statusCode !== undefined && `${command.statusCode} `}
                     <Text value={command.responsePayload ?? command.reasonPhrase} mono max={80} />
                   </td>
                   <td>

@@ -47,8 +47,6 @@ export function defineTopic(
   }
 }
 
-type Origin = { tenantId: string; applicationName: string; endpointId: string }
-
 /** The series of a set: for each, the indexes of its values in a row, and the names of the values as JSON. */
 type Layout = {
   seriesName: string
@@ -75,45 +73,21 @@ function createLayouts(numbers: Pick<Numbers, 'fieldsOf'>): (set: SeriesSet) => 
   }
 }
 
-/** Returns one event for each series of a row. */
+/** Returns one event for each series of a row. Its text is built when it is sent. */
 function eventsOf(rows: Rows, row: number, layout: Layout): LiveEvent[] {
-  const [time, values, origin] = [rows.times[row]!, rows.values[row]!, rows.origins[row]!]
-  return layout.map((series) => new PointEvent(origin, series, time, values))
-}
-
-/**
- * An event of a stored point. Its text is built when it is read: a subscription that wants only the newest event reads few of them.
- */
-class PointEvent implements LiveEvent {
-  readonly tenantId: string
-  readonly applicationName: string
-  readonly endpointId: string
-  readonly facets: Readonly<Record<string, string>>
-  readonly #series: Layout[number]
-  readonly #time: number
-  readonly #values: readonly unknown[]
-  #text: string | undefined
-
-  constructor({ tenantId, applicationName, endpointId }: Origin, series: Layout[number], time: number, values: unknown[]) {
-    this.tenantId = tenantId
-    this.applicationName = applicationName
-    this.endpointId = endpointId
-    this.facets = series.facets
-    this.#series = series
-    this.#time = time
-    this.#values = values
-  }
-
-  get text() {
-    this.#text ??= this.#build()
-    return this.#text
-  }
-
-  #build(): string {
-    const members = this.#series.values.map(([index, name]) => `${name}:${JSON.stringify(this.#values[index])}`)
-    const text = `{"timestamp":"${new Date(this.#time).toISOString()}","values":{${members.join(',')}}}`
-    return itemOf(this.endpointId, this.#series.seriesName, text)
-  }
+  const [time, values, { tenantId, applicationName, endpointId }] = [
+    rows.times[row]!,
+    rows.values[row]!,
+    rows.origins[row]!,
+  ]
+  return layout.map(({ seriesName, facets, values: names }) => ({
+    ...{ tenantId, applicationName, endpointId, facets },
+    text() {
+      const members = names.map(([index, name]) => `${name}:${JSON.stringify(values[index])}`)
+      const text = `{"timestamp":"${new Date(time).toISOString()}","values":{${members.join(',')}}}`
+      return itemOf(endpointId, seriesName, text)
+    },
+  }))
 }
 
 /** Returns an item of the topic. `text` is `{"timestamp": …, "values": …}`. */
