@@ -19,19 +19,19 @@ interface Size {
   name: string
   packed: Dataset
   /** Samples that are not packed yet. */
-  hot: Dataset
+  unpacked: Dataset
 }
 
 const small: Size = {
   name: '1,000,000 values',
   packed: { endpoints, points: 180, stepMs },
-  hot: { endpoints, points: 20, stepMs },
+  unpacked: { endpoints, points: 20, stepMs },
 }
-/** The number of hot samples is half of the maximum of a slot, which is closed and packed at 2,000,000 samples. */
+/** The number of unpacked samples is half of the maximum of a slot, which is closed and packed at 2,000,000 samples. */
 const large: Size = {
   name: '100,000,000 values',
   packed: { endpoints, points: 19_000, stepMs },
-  hot: { endpoints, points: 1000, stepMs },
+  unpacked: { endpoints, points: 1000, stepMs },
 }
 
 interface SizeFigures {
@@ -78,19 +78,20 @@ export async function growth(seconds: number): Promise<Figure[]> {
   }
 }
 
-async function prepareFilled({ name, packed, hot }: Size): Promise<PreparedData> {
+async function prepareFilled({ name, packed, unpacked }: Size): Promise<PreparedData> {
   const started = performance.now()
   const prepared = await prepareData(endpoints)
   const bench = await startBenchPlatform(prepared)
   try {
     const ids = await storeIds(bench, endpoints)
     await fillPacked(bench, ids, packed)
-    await fillWithRecentSamples(bench, ids, { ...hot, from: began + packed.points * packed.stepMs })
+    await fillWithRecentSamples(bench, ids, { ...unpacked, from: began + packed.points * packed.stepMs })
     await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
     await bench.db.sql`checkpoint`
     const [row] = await bench.db.sql`
       select (select sum(n) from time_series.chunks)::float8 + (select count(*) from time_series.samples)::float8 * ${fields.length} as values`
-    if (row!.values !== valuesOf(packed) + valuesOf(hot)) throw new Error(`${row!.values} values instead of ${name}`)
+    if (row!.values !== valuesOf(packed) + valuesOf(unpacked))
+      throw new Error(`${row!.values} values instead of ${name}`)
     console.error(`${name} after ${((performance.now() - started) / 1000).toFixed(0)} s`)
     return prepared
   } finally {

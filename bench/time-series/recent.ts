@@ -46,17 +46,17 @@ export async function recent(prepared: PreparedData, withLoad = true): Promise<F
       })
     }
     const answersBefore = await answersOf(questions)
-    const hot = await whileSending(measure)
+    const unpacked = await whileSending(measure)
     await packAll(bench)
     compare(answersBefore, await answersOf(questions))
     const packed = await whileSending(measure)
     const values = valuesOf(dataset)
     return questions.flatMap(([name], index): Figure[] => [
-      { name: `${values} recent points, ${name}`, value: hot[index]!, unit: 'ms' },
+      { name: `${values} recent points, ${name}`, value: unpacked[index]!, unit: 'ms' },
       { name: `${values} packed points, ${name}`, value: packed[index]!, unit: 'ms' },
       {
         name: `${values} points, ${name}: recent against packed`,
-        value: hot[index]! / packed[index]!,
+        value: unpacked[index]! / packed[index]!,
         unit: 'times',
         limit: { max: 2 },
       },

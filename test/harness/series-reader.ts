@@ -1,5 +1,5 @@
 /**
- * Reference reader of time series: merges the hot rows and chunks of one endpoint in the simplest way. Tests compare the production reader
+ * Reference reader of time series: merges the unpacked rows and chunks of one endpoint in the simplest way. Tests compare the production reader
  * with it.
  */
 import type { Sql } from '../../src/kernel/db.ts'
@@ -12,9 +12,9 @@ import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
   const series = await sql`select series_id, name, value_name from time_series.series`
   const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-  // The hot rows are read before the chunks. Rows that are packed between the two queries are then read twice, and merging removes the
+  // The unpacked rows are read before the chunks. Rows that are packed between the two queries are then read twice, and merging removes the
   // duplicates. If the chunks were read first, these rows would be missed.
-  const hot = await sql`
+  const unpacked = await sql`
     select ts, record, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
     where endpoint_id = ${endpointId} order by slot, written`
@@ -29,7 +29,7 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
   }
   for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
   const newest = new Map<number, Map<number, Value>>()
-  for (const { ts, record, x, seriesIds } of hot)
+  for (const { ts, record, x, seriesIds } of unpacked)
     for (const [index, value] of valuesOf(valuesInRecord(record), x).entries()) {
       const newestOfSeries = newest.get(seriesIds[index]) ?? new Map<number, Value>()
       newest.set(seriesIds[index], newestOfSeries.set(ts, value))
