@@ -139,7 +139,7 @@ test('a run of a real sample is shown with its reason, and its event can be trie
   await page.getByRole('dialog', { name: 'One chain of runs' }).waitFor()
   await checkAccessibility(page, 'chain')
   await page.getByRole('link', { name: 'Try this event again' }).click()
-  await page.getByRole('textbox', { name: /^Chain/ }).waitFor()
+  await page.getByRole('textbox', { name: /^Trace id of/ }).waitFor()
   await page.getByRole('button', { name: 'Try', exact: true }).click()
   await page.getByText('The script returned false.').waitFor()
 })
