@@ -55,10 +55,13 @@ test('a description of an operation says more than its summary', () => {
 
 /**
  * A description begins with a capital letter and ends with a full stop. A description that lists values begins with the first value: `asc:
- * oldest first.`
+ * oldest first.` It is a noun phrase, not a question: `Time of the last message`, not `When the last message arrived`.
  */
 const isDescription = (text: string | undefined) =>
-  text !== undefined && /^([A-Z`]|[a-z_-]+: )/.test(text) && text.endsWith('.')
+  text !== undefined &&
+  /^([A-Z`]|[a-z_-]+: )/.test(text) &&
+  !/^(What|Whether|When|Which|Why|How)\b/.test(text) &&
+  text.endsWith('.')
 
 const declaredOf = ({ $ref }: Shape) =>
   $ref === undefined ? undefined : shapes[$ref.replace('#/components/schemas/', '')]
