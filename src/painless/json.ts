@@ -144,13 +144,14 @@ function readInt(reader: Reader): number | undefined {
   const first = isNegative ? start + 1 : start
   let [at, value] = [first, 0]
   let code = text.charCodeAt(at)
-  for (; code >= 48 && code <= 57 && at - first <= intDigits; code = text.charCodeAt(++at)) value = value * 10 + code - 48
+  for (; code >= 48 && code <= 57 && at - first <= intDigits; code = text.charCodeAt(++at))
+    value = value * 10 + code - 48
   const digits = at - first
   const isOther = digits === 0 || digits > intDigits || code === 46 || code === 69 || code === 101
   if (isOther || (digits > 1 && text.charCodeAt(first) === 48)) return undefined
   // JSON has the value -0, which is the int 0.
   reader.at = at
-  return isNegative ? (-value | 0) : value
+  return isNegative ? -value | 0 : value
 }
 
 function readNumber(reader: Reader): unknown {

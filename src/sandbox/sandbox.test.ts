@@ -65,10 +65,7 @@ test('an outcome says if a further run may have another outcome, because of the 
       assert.equal(await varies(script), true, script)
   }
   const calling: Options = { world: 'calling', limits: { calls: { double: 9 } }, call: async () => 1 }
-  assert.deepEqual(
-    [await varies('return 1', calling), await varies('return ctx.twice(1)', calling)],
-    [false, true],
-  )
+  assert.deepEqual([await varies('return 1', calling), await varies('return ctx.twice(1)', calling)], [false, true])
 })
 
 test('a run does not see global values that an earlier run has set', async () => {

@@ -12,7 +12,7 @@ import { documentRejected } from '../log-messages.ts'
 import * as store from '../store/documents.ts'
 import { findFields, findTemplate, insertFields } from '../store/templates.ts'
 import type { DocumentOutcome } from '../workers/protocol.ts'
-import { createDocumentIds } from './document-ids.ts'
+import { createDocumentIds, type NewDocumentId } from './document-ids.ts'
 import { createKnownFields, type Field, type KnownFields } from './fields.ts'
 import type { Partitions } from './partitions.ts'
 import type { PipelineQueue, PipelineTarget } from './pipeline-queue.ts'
@@ -56,7 +56,7 @@ const codeOf = (error: unknown) => (error as { code?: string } | null)?.code ?? 
 export function createCompanion(deps: CompanionDeps): SampleCompanion {
   const { kit, queue } = deps
   const templates = createTemplateCache(kit.bus)
-  const newDocumentId = createDocumentIds(kit.newId)
+  const { addUnchanged, addOutcomes } = createRowBuilder(createDocumentIds(kit.newId))
   const recordFields = createFieldRecorder(kit)
 
   const load = ({ tenantId, applicationName }: DeviceEndpoint) =>
@@ -94,7 +94,25 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     return prepared
   }
 
-  function addRow({ indexNo }: Collecting, { rows }: DocumentRows, message: DeviceMessage, doc: string, ts: number | null) {
+  return {
+    prepare(message, samples) {
+      const cached = templates.get(message.endpoint.applicationName)
+      if (!cached) return loadAndPrepare(message, samples)
+      return cached.collecting && prepare(cached.collecting, message, samples)
+    },
+    store: createStore(deps),
+  }
+}
+
+/** Returns functions that add the rows of a message's documents. */
+function createRowBuilder(newDocumentId: NewDocumentId) {
+  function addRow(
+    { indexNo }: Collecting,
+    { rows }: DocumentRows,
+    message: DeviceMessage,
+    doc: string,
+    ts: number | null,
+  ) {
     const arrivedAt = message.receivedAt.getTime()
     const { endpointId, versionName } = message.endpoint
     rows.push({ id: newDocumentId(arrivedAt), arrivedAt, ts, indexNo, endpointId, versionName, doc })
@@ -141,14 +159,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     return found
   }
 
-  return {
-    prepare(message, samples) {
-      const cached = templates.get(message.endpoint.applicationName)
-      if (!cached) return loadAndPrepare(message, samples)
-      return cached.collecting && prepare(cached.collecting, message, samples)
-    },
-    store: createStore(deps),
-  }
+  return { addUnchanged, addOutcomes }
 }
 
 /** Returns a function that records new fields of documents. It returns undefined if there is nothing to record. */

@@ -36,10 +36,9 @@ export interface ActionRun {
   evaluate(attribute: string): Promise<Evaluated>
   signal: AbortSignal
   /**
-   * Present if the event stays stored until everything that the run started is durable. `first`: this is the first run of the event, and
-   * another run would have the same effects. `varying`: this is the first run, and another run may have other effects, because a script used
-   * the time, random numbers or host functions. `again`: an earlier run may have had effects. Absent for runs on demand, which have no
-   * stored event.
+   * Present if the event stays stored until everything that the run started is durable. `again`: an earlier run may have had effects.
+   * `first` and `varying`: no earlier run had effects; `varying` means that another run may have other effects (ADR 35). Absent for runs on
+   * demand.
    */
   readonly storedEvent?: 'first' | 'varying' | 'again' | undefined
 }

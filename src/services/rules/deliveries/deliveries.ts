@@ -149,7 +149,11 @@ async function readContent({ kit }: State, { id }: Entry): Promise<string | unde
 }
 
 async function end(state: State, entry: Entry, last: AttemptOutcome) {
-  const outcome = await masked(state, entry.tenantId, outcomeOf(entry.action.deliveryId ?? entry.id, entry.attempts, last))
+  const outcome = await masked(
+    state,
+    entry.tenantId,
+    outcomeOf(entry.action.deliveryId ?? entry.id, entry.attempts, last),
+  )
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
   const ended = { id: entry.id, action: entry.action, outcome, durationMs }
   // If the insert of the row failed, the code that started the insert has reported the error.
