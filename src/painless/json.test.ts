@@ -74,3 +74,31 @@ test('documents that contain themselves or are too large are rejected', () => {
   for (let index = 0; index < 100; index++) doubling = [doubling, doubling]
   assert.throws(() => writeDocument(doubling), /too large/)
 })
+
+test('short numbers and plain texts, which have a faster way, are the same as with JSON of JavaScript', () => {
+  const numbers = ['0', '-0', '7', '-7', '10', '123456789', '-123456789', '1234567890', '2147483647', '2147483648']
+  for (const text of [...numbers, '1.5', '1e3', '-1E-2', '123456789.25'])
+    assert.equal(Number(toPlain(parseDocument(text))), Number(text) + 0, text)
+  for (const text of ['-', '01', '-01', '1.', '1e', '.5', '+1', '1a', '00'])
+    assert.throws(() => parseDocument(text), text)
+  const texts = [
+    '',
+    ' ',
+    'a"b',
+    'a\\b',
+    '[]',
+    '\n',
+    '\u007f',
+    'ä',
+    '\u2028',
+    '\ud800',
+    '~!#',
+    'x'.repeat(101),
+    '"'.repeat(101),
+  ]
+  for (const text of texts) assert.equal(writeDocument(text), JSON.stringify(text))
+  assert.equal(
+    writeDocument(new Map(texts.map((text) => [text, 1]))),
+    `{${texts.map((text) => `${JSON.stringify(text)}:1`)}}`,
+  )
+})
