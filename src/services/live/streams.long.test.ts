@@ -447,6 +447,7 @@ suite('resuming', () => {
   test('a stream with `since` begins with stored events; an unknown or old position results in a gap', async () => {
     const endpoint = await anEndpoint()
     await send(endpoint, { timestamp: 1, n: 1 })
+    await send(endpoint, { timestamp: 2, n: 2 })
     const since = await stream([
       { id: 'traffic', topic: 'traffic', endpointIds: [endpoint.endpointId], since: 'now-1m' },
       { id: 'newest', topic: 'traffic', endpointIds: [endpoint.endpointId], since: 'now-1m', newestOnly: true },
