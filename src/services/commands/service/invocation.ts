@@ -82,7 +82,7 @@ export interface InvocationCaller {
 }
 
 /**
- * Stores and pushes a command, and tells the caller its result. While the caller waits for the result, no function is suspended, and the
+ * Stores and pushes a command, and passes its result to the caller. While the caller waits for the result, no function is suspended, and the
  * payload is not in memory, because ten thousand callers can wait at the same time.
  */
 export type Invoke = (ctx: Ctx, invocation: Invocation, caller: InvocationCaller) => void
@@ -161,7 +161,7 @@ async function invokeAndWait(
   }
 }
 
-/** Creates what is in memory while a caller waits. It is a function of its own, so that its closures keep no payload. */
+/** Creates the functions that are in memory while a caller waits. They are created here, so that their scope contains no payload. */
 function createWaiting(
   deps: InvocationDeps,
   ctx: Ctx,

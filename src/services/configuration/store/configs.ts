@@ -192,7 +192,7 @@ const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_dat
 const sentColumns = (sql: Sql): Fragment => sql`
   tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, ${statusColumns(sql)}`
 
-/** What a statement writes for all its endpoints. */
+/** Values that a statement writes for all its endpoints. */
 export interface Written {
   name: string
   configId: string
