@@ -134,9 +134,8 @@ test('effects run after a commit and never after a rollback', async () => {
   )
   assert.deepEqual(ran, ['committed'])
   assert.throws(() => db.afterCommit(db.sql, () => {}), /open db\.tx/)
-  let ended = db.sql as Parameters<typeof db.afterCommit>[0]
-  await db.tx(async (sql) => void (ended = sql))
-  assert.throws(() => db.afterCommit(ended, () => {}), /open db\.tx/)
+  const ended = await db.tx(async (sql) => ({ sql }))
+  assert.throws(() => db.afterCommit(ended.sql, () => {}), /open db\.tx/)
   await db.close()
 })
 
