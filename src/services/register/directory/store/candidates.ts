@@ -3,7 +3,7 @@ import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
 import type { Conditions, Scope, Singles, Sort } from '../query.ts'
-import { conditionSql, connectionSql, joinsSql, numberOfConnection } from './conditions.ts'
+import { conditionSql, connectionSql, joinsSql, lookupsSql, numberOfConnection } from './conditions.ts'
 
 /** An endpoint with everything that a list can sort by. */
 export interface Candidate {
@@ -76,7 +76,10 @@ export const scopeSql = (sql: Sql, { scope }: Query, limit: number): Fragment =>
     select o.seq from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.application_name = application.name
     limit ${limit}) part limit ${limit}`
 
-/** Checks the other conditions on candidates. If there are more than `limit` candidates, no candidate is checked and `found` is empty. */
+/**
+ * Checks the other conditions on candidates. If there are more than `limit` candidates, no candidate is checked and `found` is empty. The
+ * endpoints of candidates are looked up by their index (`lookupsSql`).
+ */
 export async function findCandidates(
   sql: Sql,
   query: Query,
@@ -90,7 +93,8 @@ export async function findCandidates(
     size as materialized (select count(*) as examined, max(seq) as greatest, min(seq) as smallest from candidates)
     select size.examined, size.greatest, size.smallest, coalesce((
       select json_agg(json_build_object(${candidateFields(sql, query)}))
-      from candidates c join register.endpoints e on e.tenant_id = ${scope.tenantId} and e.seq = c.seq ${joinsSql(sql, conditions)}
+      from candidates c cross join lateral (
+        select o.* from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.seq = c.seq offset 0) e ${lookupsSql(sql, conditions)}
       where size.examined <= ${limit} and e.application_name = any(${scope.applicationNames}::text[])
         ${conditionSql(sql, scope.tenantId, conditions, filters)}), '[]') as found
     from size`

@@ -19,6 +19,20 @@ export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragme
   ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
+/**
+ * Joins the same tables by looking up each row by its index. With `joinsSql`, the planner reads all rows of a table of 100,000 rows to join
+ * 33 rows, if it expects thousands of rows. `offset 0` makes it look up the rows.
+ */
+export const lookupsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragment => sql`
+  ${
+    words.length > 0
+      ? sql`cross join lateral (select o.text from register.documents o
+          where o.tenant_id = e.tenant_id and o.application_name = e.application_name and o.seq = e.seq offset 0) d`
+      : sql``
+  }
+  left join lateral (select o.at from register.activity o
+    where o.tenant_id = e.tenant_id and o.application_name = e.application_name and o.seq = e.seq offset 0) a on true`
+
 /** Joins the tables of `joinsSql`, or no tables if no condition needs a join. */
 export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: Conditions): Fragment =>
   words.length > 0 || activeAfter || activeBefore ? joinsSql(sql, { words }) : sql``
