@@ -170,6 +170,7 @@ const liveOutput = {
   watched: /event: open\ndata: \{"streamId":.*?event: subscribed.*?event: traffic\n.*?\\"temperature\\": 23/s,
   refused: /\{"message":"subscriptions\.0\.id/,
   since: /event: traffic\n(?:id: \d+\n)?data: \{"subscription":"in","items":\[\{"id":"\d+-i-.*?\\"temperature\\": 23/s,
+  newest: /"subscription":"news","items":\[\{"id":"\d+-[io]-/,
   changed:
     /\{"streamId":"[^"]+","subscriptions":\["porch"\]\}.*?"subscription":"porch","items":\[.*?\\"temperature\\": 24/s,
   resumed: /(?=.*"topic":"connection","reason":"no_history")event: open.*?\\"temperature\\": 25/s,
