@@ -75,7 +75,7 @@ export default function JsonEditor({
         doc: value,
         extensions: [
           basicSetup,
-          // No key is bound to Tab, so that Tab leaves the editor as in every other field.
+          // Tab has no key binding, so that Tab leaves the editor as in every other field.
           keymap.of([]),
           languages[language](),
           syntaxHighlighting(colours),

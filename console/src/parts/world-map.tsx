@@ -195,8 +195,8 @@ function drawCities(map: L.Map, labels: L.LayerGroup) {
 }
 
 /**
- * Offset of the markers of endpoints, so that names of cities do not cover them. Without the offset, Leaflet draws a marker above all
- * markers that are further north.
+ * Added to the z-index of the markers of places, so that names of cities do not cover them. Leaflet derives the z-index from the latitude:
+ * markers in the south cover markers in the north.
  */
 const aboveCities = 10_000
 

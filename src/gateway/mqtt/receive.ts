@@ -85,13 +85,13 @@ function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
 const costPerTurnMax = 32
 
 export function yieldToOthers(peer: Peer) {
-  peer.paused |= Pause.turn
+  peer.paused |= Pause.yielding
   peer.stream.pause()
   setImmediate(nextTurn, peer)
 }
 
 function nextTurn(peer: Peer) {
-  peer.paused &= ~Pause.turn
+  peer.paused &= ~Pause.yielding
   proceed(peer)
 }
 

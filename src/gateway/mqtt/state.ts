@@ -41,8 +41,11 @@ export interface Layer {
 
 export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 } as const
 
-/** Reasons why reading from a connection is paused. Each reason is a bit of `Peer.paused`. */
-export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
+/**
+ * Reasons why reading from a connection is paused. Each reason is a bit of `Peer.paused`. `pending`: too many messages are not processed
+ * yet. `unsent`: the client does not read. `yielding`: other connections are handled first.
+ */
+export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, yielding: 16 } as const
 
 /** An acknowledgement that waits until earlier acknowledgements are sent. */
 export interface Acknowledgement {

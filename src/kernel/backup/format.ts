@@ -15,7 +15,7 @@ const digestLength = 32
 const tagLength = 32
 /** Maximum size of a frame. Written frames are smaller. Because of the limit, a damaged length does not cause a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
-/** Small frames are buffered up to this size, because each content needs three small frames. */
+/** Frames are written together when they reach this size, because a backup has many small frames: three or more for each stored blob. */
 const bufferBytes = 256 * 1024
 
 export type FrameType = 'H' | 'T' | 'D' | 'E' | 'C' | 'M' | 'Z'
@@ -91,8 +91,8 @@ export interface Seal {
 export interface FrameReader {
   next(): Promise<Frame>
   /**
-   * Checks that the correct checksum follows, then a tag, and nothing after it. `authenticate` checks the tag, which is returned as `seal`;
-   * older formats have no tag. `sha256` is the checksum of the whole unencrypted backup.
+   * Checks that the correct checksum follows, then a tag, and then nothing. Returns checksum and tag as `seal`, with which `authenticate`
+   * (authentication.ts) checks the tag. Formats 1 and 2 have no tag. `sha256` is the checksum of the whole unencrypted backup.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Returns the SHA-256 of the bytes read so far. */

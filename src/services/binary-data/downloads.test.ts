@@ -168,7 +168,7 @@ test('downloads without an access token are answered with 401', async () => {
   assert.equal((await fixture.send(`GET ${file}`, { 'x-auth-token': await fixture.aToken(endpoint) })).status, 401)
 })
 
-/** Returns the contents that this process has open. */
+/** Returns how many contents this process has open. */
 const openContents = () =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {

@@ -215,7 +215,7 @@ suite('reading, changing and deleting', () => {
   test('a device integration is deleted with its endpoint, and has the new version when its endpoint moves to another version', async () => {
     const { path, app, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
-    // The test moves the creation time, because the clock of the node that created the device integration may be ahead.
+    // The creation time is in the future, as if the clock of the node that created the device integration were ahead.
     await waypost.kit.db.sql`
       update lorawan.device_integrations set created_at = created_at + interval '1 hour' where endpoint_id = ${a.endpointId}`
     await expectStatus(204, `DELETE ${endpoints}/${a.endpointId}`)

@@ -46,7 +46,7 @@ export interface Matches {
   more: number[] | null
 }
 
-/** Number of bits in the largest integer that JavaScript represents exactly. */
+/** Number of bits in a `mask`. JavaScript represents integers up to 2^53 exactly. */
 export const maskBits = 52
 
 export const noMatches: Matches = { mask: 0, more: null }

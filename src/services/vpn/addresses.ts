@@ -30,7 +30,7 @@ export const platformAddressOf = (address: number) => rangeStartOf(address) + 1
 
 export const adminStartOf = (rangeStart: number) => rangeStart + adminOffset
 
-/** Returns the part of the range for clients of this type, as in the field `subnet`. */
+/** Returns the field `subnet` of a client: the whole range for a device, the last /24 of the range for an administrator. */
 export function subnetOf(type: ClientType, address: string): string {
   const start = rangeStartOf(addressNumber(address))
   return type === 'device' ? `${addressText(start)}/${rangePrefix}` : `${addressText(adminStartOf(start))}/24`

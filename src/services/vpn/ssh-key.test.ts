@@ -30,7 +30,7 @@ for (const [name, text] of Object.entries({
   'sk-ed25519': key('sk-ssh-ed25519@openssh.com', Buffer.alloc(32, 1), 'ssh:'),
   'sk-ecdsa': key('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', point(65), 'ssh:'),
 }))
-  test(`the VPN accepts ${name}`, () => assert.equal(sshKeyProblem(text), undefined))
+  test(`the SSH key of a VPN client is accepted: ${name}`, () => assert.equal(sshKeyProblem(text), undefined))
 
 for (const [name, text] of Object.entries({
   'an empty text': '',
@@ -50,4 +50,4 @@ for (const [name, text] of Object.entries({
   'a line separator in the comment': `${ed25519} a\u2028b`,
   'base64 with an invalid character': `${ed25519.slice(0, -1)}!`,
 }))
-  test(`the VPN rejects ${name}`, () => assert.ok(sshKeyProblem(text)))
+  test(`the SSH key of a VPN client is rejected: ${name}`, () => assert.ok(sshKeyProblem(text)))

@@ -7,7 +7,8 @@ import * as store from '../store/uploads.ts'
 type Deps = Pick<Kit, 'db' | 'members' | 'newId'> & { platform: Pick<Kit['platform'], 'blobs'> }
 
 /**
- * Writes the same mark to the folder and to the database, if this is the first node. A node that is alone may start with an empty folder.
+ * Writes the same mark to the folder and to the database, unless both already have it. If other nodes are running, the folder must have the
+ * mark of the database. If no other node is running, the folder may be empty.
  */
 export async function claimBlobStore({ db, members, newId, platform }: Deps, blobs: Blobs) {
   const { directory, s3 } = platform.blobs
@@ -23,7 +24,7 @@ export async function claimBlobStore({ db, members, newId, platform }: Deps, blo
         `Other nodes use this database, and their blobs are not in ${directory}: set WAYPOST_S3_URL on all nodes, or mount one ` +
           'shared folder there on each of them',
       )
-    // The store belongs to another database. `compare` reports this and removes nothing.
+    // The folder belongs to another database. The job `binary-data.compare` reports this and removes nothing.
     if (markInStore !== undefined) return
     // The mark is stored outside of the transaction, so that a crash never leaves a mark in the folder that the database does not have.
     await writeMark(blobs, await store.insertMarkIfAbsent(db.sql, newId()))

@@ -29,8 +29,8 @@ export function createVerification(
   const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: cachedAuthoritiesMax })
 
   /**
-   * Finds an authority of the platform. The cache may contain authorities of deleted tenants. Their certificates are no longer stored, so
-   * they are rejected nevertheless.
+   * Finds the authority that issued a certificate. The cache may contain authorities of deleted tenants. Certificates of such an authority
+   * are rejected nevertheless, because their rows are deleted.
    */
   const authorityOf = (issuer: string) =>
     authorities.read(issuer, async () => {

@@ -138,7 +138,7 @@ const Effect = Type.Object(
     actionId: text('Id of the action.'),
     type: text('Type of the action, as in paths.'),
     wouldDo: AnyJson({
-      description: 'Effect of the action, without the execution: for example the request of a webhook.',
+      description: 'Effect that the action would have had, such as the request of a webhook.',
     }),
   },
   { title: 'Effect', description: 'The effect that an action would have had.' },
