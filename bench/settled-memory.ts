@@ -8,8 +8,8 @@ import type { StartedPlatform } from './platform.ts'
 export const withGarbageCollection = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'collect-garbage.ts')}` }
 
 /**
- * V8 makes its space for new objects smaller only in a collection before which the process has allocated little for five seconds. Without
- * this pause, up to 64 MB of garbage would count as memory of the last work.
+ * Pause before the garbage collections. V8 shrinks its space for new objects only if the process has allocated little in the five seconds
+ * before the collection. Without this pause, up to 64 MB of garbage would count as memory of the last work.
  */
 const idleMs = 6000
 

@@ -1,6 +1,6 @@
 /** Measures the creation of VPN clients over the API, compared with the bare creation of a key and a certificate by the same library. */
 
-import { newSerialNumber } from '../../src/kernel/pki/subject.ts'
+import { newSerialNumber } from '../../src/kernel/pki/certificate-fields.ts'
 import { makeAuthority, makeCertificate } from '../../src/kernel/pki/x509.ts'
 import type { Ask } from '../../test/harness/client.ts'
 import { type Figure, median } from '../report.ts'

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { newSerialNumber } from '../../src/kernel/pki/subject.ts'
+import { newSerialNumber } from '../../src/kernel/pki/certificate-fields.ts'
 import { makeAuthority, makeCertificate } from '../../src/kernel/pki/x509.ts'
 import { dataCiphers, inline } from '../../src/services/vpn/profile.ts'
 import type { Ask } from '../../test/harness/client.ts'

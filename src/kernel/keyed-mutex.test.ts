@@ -42,7 +42,7 @@ suite('a keyed mutex', () => {
     assert.equal(await mutex.run('b', async () => 1), 1)
   })
 
-  test('a keyed mutex runs a task that a running task enqueues, even before its first await, after the running task', async () => {
+  test('if a running task enqueues a task with the same key, even before its first await, the new task runs after the running task', async () => {
     const mutex = createKeyedMutex()
     const steps: string[] = []
     let inner: Promise<void> | undefined

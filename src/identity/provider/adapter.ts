@@ -39,7 +39,7 @@ export const createAdapter =
       async upsert(id, { jti: _, ...payload }, seconds) {
         const { ctx } = library.Provider
         const isStart = model === 'Interaction' && ctx?.oidc?.route === 'authorization'
-        const address = isStart ? await openLogins.requireRoom(extrasOf(ctx!).address) : undefined
+        const address = isStart ? await openLogins.checkLimits(extrasOf(ctx!).address) : undefined
         const origin = model === 'Grant' && ctx ? originOf(ctx) : {}
         await store.upsertArtefact(transaction.sql(), {
           tenantId,

@@ -23,7 +23,7 @@ export function longParameter(query: string, body: Buffer | undefined): { name: 
 
 export interface OpenLogins {
   /** Throws 429 or 503 if no further login may be started from this address. Returns the network to store with the login. */
-  requireRoom(address: string): Promise<string>
+  checkLimits(address: string): Promise<string>
 }
 
 const totalKnownMs = 1000
@@ -33,7 +33,7 @@ export function createOpenLogins({ db, now, limits }: Pick<Kit, 'db' | 'now' | '
   /** Counting all unfinished logins takes milliseconds, so the count is cached for a second. */
   let lastCount = { count: 0, at: Number.NEGATIVE_INFINITY }
   return {
-    async requireRoom(address) {
+    async checkLimits(address) {
       const network = networkOf(address)
       if ((await countOpenLoginsOf(db.sql, network, now(), perAddress)) >= perAddress)
         throw TooManyOpenLoginsHere({}, { headers: { 'retry-after': '60' } })

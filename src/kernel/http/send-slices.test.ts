@@ -18,7 +18,7 @@ app.get('/', (_, reply) => {
 const url = await app.listen({ host: '127.0.0.1', port: 0 })
 afterAllTests(() => app.close())
 
-test('a response of shared bytes that the client does not read occupies little memory', {
+test('a response from a buffer that many responses share occupies little memory while the client does not read it', {
   timeout: 30_000,
 }, async () => {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
@@ -37,7 +37,7 @@ test('a response of shared bytes that the client does not read occupies little m
   socket.destroy()
 })
 
-test('shared bytes arrive completely, with their length', { timeout: 30_000 }, async () => {
+test('a response from a shared buffer arrives completely, with its length', { timeout: 30_000 }, async () => {
   const answer = await fetch(url)
   assert.equal(answer.headers.get('content-length'), String(bytes.length))
   assert.ok(bytes.equals(Buffer.from(await answer.arrayBuffer())))

@@ -8,7 +8,7 @@ import { isIP } from 'node:net'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import * as asn from '@peculiar/asn1-x509'
 import * as x509 from '@peculiar/x509'
-import { never, toSecond } from './subject.ts'
+import { never, toSecond } from './certificate-fields.ts'
 
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const ecdsaWithSha256 = '1.2.840.10045.4.3.2'

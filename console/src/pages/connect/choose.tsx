@@ -17,7 +17,7 @@ interface Made {
   token: string
 }
 
-const isNew = 'new'
+const newChoice = 'new'
 const firstSuffix = 'v1'
 const idLetters = 'bcdfghjkmnpqrstvwxz23456789'
 
@@ -32,7 +32,7 @@ const optionsOf = (applications: Application[], mayCreate: boolean) => [
       ? [{ value: `application ${name}`, label: texts.firstVersion(cut(name, 60).shown) }]
       : versions.map((version) => ({ value: `version ${version.name}`, label: cut(version.name, 80).shown })),
   ),
-  ...(mayCreate ? [{ value: isNew, label: texts.newApplication }] : []),
+  ...(mayCreate ? [{ value: newChoice, label: texts.newApplication }] : []),
 ]
 
 export function ChooseForm({ onMade: onRegistered }: { onMade(endpoint: Made): void }) {
@@ -83,7 +83,7 @@ function ChoiceForm({
             isRequired
           />
         )}
-        {choice === isNew && (
+        {choice === newChoice && (
           <TextField
             label={texts.application}
             {...form.field('name')}
@@ -114,10 +114,10 @@ function useCreation() {
 
   async function versionOf(choice: string, name: string): Promise<string | undefined> {
     if (choice.startsWith('version ')) return choice.slice('version '.length)
-    const appName = choice === isNew ? name : choice.slice('application '.length)
+    const appName = choice === newChoice ? name : choice.slice('application '.length)
     const versionName = `${appName}-${firstSuffix}`
     if (createdNames.version === versionName) return versionName
-    if (choice === isNew && createdNames.application !== appName) {
+    if (choice === newChoice && createdNames.application !== appName) {
       if ((await application.run({ body: { name: appName } })).kind !== 'done') return undefined
       setCreatedNames({ application: appName })
     }

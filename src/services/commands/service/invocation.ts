@@ -232,7 +232,10 @@ function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
       : kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands)),
   )
   const insertKnown = insertedBy((commands) => store.insertWithoutCount(writes, commands, outstandingMax))
-  /** Inserts a group. A short statement inserts the commands of endpoints that had room at their last count, a second one all others. */
+  /**
+   * Inserts a group. A short statement inserts the commands of endpoints that were below `outstandingMax` when their commands were last
+   * counted. A second statement counts again and inserts all other commands.
+   */
   const insertGroup = async (commands: store.NewCommand[]): Promise<Promise<Inserted>[]> => {
     const first = firstOfEndpoints(commands)
     const isShort = first.length > 1 && first.length * 2 > commands.length && dispatch.areHere(commands)

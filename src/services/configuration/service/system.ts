@@ -24,8 +24,8 @@ export interface SystemInput {
 export type Operation = 'read' | 'update'
 
 /**
- * Returns the levels to search for the entity in a path, nearest first. Throws 404 if the caller may not read the entity, and 403 if the
- * caller may read it but lacks the permission for the operation.
+ * Returns the entity with this id and the entities above it, such as an endpoint, its version, its application and its tenant. Throws 404
+ * if the caller may not read the entity, and 403 if the caller may read it but lacks the permission for the operation.
  */
 export type ResolveOwners = (ctx: Ctx, id: string, operation: Operation) => Promise<store.SystemOwner[]>
 

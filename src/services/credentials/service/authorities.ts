@@ -1,7 +1,7 @@
 /** Certificate authorities of the platform and of tenants, and their revocation lists. */
 import { X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import { newSerialNumber, toSecond } from '../../../kernel/pki/certificate-fields.ts'
 import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import type { Issuer } from '../../../kernel/pki/x509.ts'
 import { createSingleFlight } from '../../../kernel/single-flight.ts'

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import { newSerialNumber, toSecond } from '../../../kernel/pki/certificate-fields.ts'
 import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import { NoCredential, TransitionRejected } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'

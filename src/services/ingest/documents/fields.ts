@@ -35,7 +35,7 @@ const listedFactor = 32
 
 const newNode = (): Node => ({ children: new Map(), seen: 0 })
 
-/** Matches most dates that programs write. They are dates without being parsed, because each month has these days. */
+/** Matches most dates that programs write. A text that matches need not be parsed, because every month has the days 1 to 28. */
 const usualDate = /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/
 /** Only texts that begin like this are parsed as dates. */
 const isoStart = /^\d{4}-\d\d-\d\d/

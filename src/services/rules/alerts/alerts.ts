@@ -9,7 +9,7 @@ import { type Activation, type Changed, createAlertChanges, type Resolution } fr
 import { createAlertDeletions } from './service/deletions.ts'
 import * as operations from './service/operations.ts'
 import { createAlertReading } from './service/reading.ts'
-import { createRoom } from './service/room.ts'
+import { createAlertLimits } from './service/alert-limits.ts'
 import { viewOf } from './store/alerts.ts'
 
 /** Functions that the executors of alert actions call. */
@@ -32,14 +32,14 @@ export interface AlertsPart extends Part {
 export function createAlerts(deps: AlertDeps): AlertsPart {
   const change = createAlertChanges(deps)
   const { kit } = deps
-  const room = createRoom(kit)
+  const limits = createAlertLimits(kit)
   defineTopic(kit)
   return {
     api: {
       async activate(activation) {
-        await room.require(activation)
+        await limits.check(activation)
         const changed = (await change({ activation }))!
-        room.opened(activation, changed)
+        limits.countOpened(activation, changed)
         return changed
       },
       resolveOpen: async (resolution) => (await change({ resolution }))?.alertId,

@@ -38,7 +38,10 @@ export interface PendingAction {
   triggerId?: string
   triggerType?: string
   raisedOn: RunOfAction['raisedOn']
-  /** The id that the receiver of a webhook gets. Absent for e-mails, and for webhooks of earlier versions; it then equals `id`. */
+  /**
+   * The id that the receiver of a webhook gets. Absent for e-mails, and for webhooks that an earlier version of Waypost stored; the receiver
+   * of these webhooks gets `id`.
+   */
   deliveryId?: string
 }
 

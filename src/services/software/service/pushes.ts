@@ -50,8 +50,8 @@ export function createPushes(given: Omit<PushDeps, 'claims'>): Pushes {
   const { kit, gateway, plans, background } = deps
   const { db, signals, bus } = kit
 
-  const pushHere = (application: ApplicationKey, endpointIds: string[], again = false) =>
-    push(deps, pushes, application, endpointIds, again)
+  const pushHere = (application: ApplicationKey, endpointIds: string[], isRepeatedPush = false) =>
+    push(deps, pushes, application, endpointIds, isRepeatedPush)
 
   async function pushToAllOfApplication({ tenantId, applicationName }: ApplicationKey) {
     const application = { tenantId, applicationName }
@@ -132,7 +132,7 @@ async function statesOf({ kit, memberships }: PushDeps, application: Application
   return await store.findStates(kit.db.sql, application, endpointIds)
 }
 
-/** Decides which endpoints get an offer, records the offers and sends them. With `again`, an offer is repeated. */
+/** Decides which endpoints get an offer, records the offers and sends them. With `isRepeatedPush`, also sends offers that are recorded already. */
 async function push(
   deps: PushDeps,
   pushes: Pushes,
@@ -162,12 +162,12 @@ async function push(
     offers.set(state.endpointId, { endpointId: state.endpointId, number: target.number, version: target.version })
   }
   if (offers.size > 0)
-    await send(deps, pushes, application, { offers, wanted: neededVersions, again: isRepeatedPush, at: new Date(now) })
+    await send(deps, pushes, application, { offers, wanted: neededVersions, isRepeatedPush, at: new Date(now) })
 }
 
 /** Returns the reason why the target is not pushed to the endpoint now, or undefined if it is pushed. */
-function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isRepeated: boolean) {
-  if (isRepeated) return undefined
+function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isRepeatedPush: boolean) {
+  if (isRepeatedPush) return undefined
   if (state.offered === target.number) return 'already_offered'
   const failedSinceResume = (state.reportedDate?.getTime() ?? 0) >= (target.resumedAt ?? Number.NEGATIVE_INFINITY)
   return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined
@@ -183,10 +183,10 @@ async function send(
   deps: PushDeps,
   pushes: Pushes,
   application: ApplicationKey,
-  options: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
+  options: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; isRepeatedPush: boolean; at: Date },
 ) {
   const { kit, gateway, metrics, claims } = deps
-  const { offers, again, at } = options
+  const { offers, isRepeatedPush, at } = options
   const rows = new Map<number, VersionRow>()
   for (const { version } of options.wanted) {
     const row = await findVersion(kit.db.sql, { ...application, version })
@@ -194,7 +194,7 @@ async function send(
   }
   const claimed = [...offers.values()]
     .filter(({ number }) => rows.has(number))
-    .flatMap((offer) => claim(deps, offer, again) ?? [])
+    .flatMap((offer) => claim(deps, offer, isRepeatedPush) ?? [])
   if (claimed.length === 0) return
   const known = claimed.map(({ offer }) => offer)
   const recorded = new Set(await kit.db.tx((sql) => pushes.record(sql, application, known, at)))
@@ -203,7 +203,7 @@ async function send(
     claimed.map(async (one) => {
       const { offer, connection } = one
       const isClaimed = connection === undefined || claims.get(connection) === one
-      if (!recorded.has(offer.endpointId) && !(again && isClaimed)) return release(deps, one)
+      if (!recorded.has(offer.endpointId) && !(isRepeatedPush && isClaimed)) return release(deps, one)
       const configuration = pushes.configurationOf(rows.get(offer.number)!)
       const outcome = await gateway.sendHere(offer.endpointId, configurationPush(extensionName, configuration))
       if (outcome === 'sent') return metrics.offered('push')
@@ -216,11 +216,11 @@ async function send(
 }
 
 /** Claims the push of an offer. Returns undefined if the connection already gets the version and this push would only repeat it. */
-function claim({ gateway, claims, metrics }: PushDeps, offer: store.Offer, again: boolean): Claim | undefined {
+function claim({ gateway, claims, metrics }: PushDeps, offer: store.Offer, isRepeatedPush: boolean): Claim | undefined {
   const connection = gateway.connectionOf(offer.endpointId)
   const claimed = { offer, connection }
   if (!connection) return claimed
-  if (again && claims.get(connection)?.offer.number === offer.number)
+  if (isRepeatedPush && claims.get(connection)?.offer.number === offer.number)
     return void metrics.notOffered('already_offered', offer.endpointId)
   claims.set(connection, claimed)
   return claimed

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
-import { toSecond } from '../../../kernel/pki/subject.ts'
+import { toSecond } from '../../../kernel/pki/certificate-fields.ts'
 import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import type { Secrets } from '../../../kernel/secrets.ts'
 import type { Authorities, Installation } from '../service/authorities.ts'

@@ -1,7 +1,7 @@
 /** Certificate authorities of the VPN: its own root, which signs the server's certificate, and an authority below it for each tenant. */
 import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { never, newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import { never, newSerialNumber, toSecond } from '../../../kernel/pki/certificate-fields.ts'
 import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import type { CertificateAndKey } from '../../../kernel/pki/x509.ts'
 import { addressNumber, addressText, isInNetwork, rangeCount, rangeSize } from '../addresses.ts'

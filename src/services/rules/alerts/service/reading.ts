@@ -10,7 +10,7 @@ import type { AlertView, EntityType, LifecycleEventType } from '../model.ts'
 import { viewOf } from '../store/alerts.ts'
 import * as store from '../store/lists.ts'
 import { type AlertRef, findAlert } from './access.ts'
-import { keysOfTenantMax } from './room.ts'
+import { keysOfTenantMax } from './alert-limits.ts'
 
 export type { Criteria, MetadataCriterion } from '../store/lists.ts'
 

@@ -11,7 +11,7 @@ import { sizeOfDefinitions } from '../store/sizes.ts'
 import { deletePartsOf, type PartIds, writeParts } from './alert-setting-parts.ts'
 import type { Deps } from './deps.ts'
 import * as library from './library.ts'
-import { requireRoom } from './room.ts'
+import { checkDefinitionLimit } from './definition-limit.ts'
 import { withoutNulls } from './rules.ts'
 import { checkScript } from './scripts.ts'
 import { checkSelection, type SelectionColumns } from './selection.ts'
@@ -97,7 +97,7 @@ async function saveParts(
   const before = await sizeOfDefinitions(sql, ctx.tenantId)
   const parts = await writeParts(deps, sql, ctx, setting)
   await setParts(sql, { tenantId: ctx.tenantId, id: setting.id }, parts)
-  await requireRoom(deps, sql, ctx.tenantId, before)
+  await checkDefinitionLimit(deps, sql, ctx.tenantId, before)
 }
 
 async function checkFields(deps: Deps, ctx: Ctx, setting: AlertSettingFields) {

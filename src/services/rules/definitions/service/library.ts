@@ -11,7 +11,7 @@ import { PartOfAlertSetting } from '../../errors.ts'
 import * as store from '../store/library.ts'
 import { isSized, sizeOfDefinition } from '../store/sizes.ts'
 import type { Deps } from './deps.ts'
-import { requireRoom } from './room.ts'
+import { checkDefinitionLimit } from './definition-limit.ts'
 
 /** A kind of object, for example rules, or actions of one type. */
 export interface Kind {
@@ -138,7 +138,7 @@ export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns
     updatedAt: at,
   })
   await identity.grantCreator(sql, ctx, resourceName(kind, id))
-  if (isSized(kind.table)) await requireRoom(deps, sql, tenantId)
+  if (isSized(kind.table)) await checkDefinitionLimit(deps, sql, tenantId)
   if (kind.isCached) await changes.record(sql, tenantId, [id])
   return id
 }
@@ -155,7 +155,7 @@ export async function change(deps: Deps, sql: Sql, kind: Kind, row: Row, columns
   const key = { tenantId: row.tenantId, id: row.id }
   await store.updateRow(sql, kind.table, key, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
   const hasGrown = isSized(kind.table) && (await sizeOfDefinition(sql, kind.table, row.id)) > row.bytes!
-  if (hasGrown) await requireRoom(deps, sql, row.tenantId)
+  if (hasGrown) await checkDefinitionLimit(deps, sql, row.tenantId)
   if (kind.isCached) await changes.record(sql, row.tenantId, [row.id])
   return counted
 }

@@ -8,7 +8,7 @@ import type { Deps } from './deps.ts'
  * Throws 400 if the definitions of the tenant are too large and have more than `before` bytes. Call it after a change, in its transaction.
  * Changes at the same time can exceed the limit together by a few definitions.
  */
-export async function requireRoom({ kit }: Pick<Deps, 'kit'>, sql: Sql, tenantId: string, before = 0) {
+export async function checkDefinitionLimit({ kit }: Pick<Deps, 'kit'>, sql: Sql, tenantId: string, before = 0) {
   const { definitionBytesPerTenant: limit } = kit.settings
   const bytes = await sizeOfDefinitions(sql, tenantId)
   if (bytes > limit && bytes > before) throw TooManyDefinitions({ limit })

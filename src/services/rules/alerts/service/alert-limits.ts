@@ -28,18 +28,18 @@ interface Usage {
   validUntil: number
 }
 
-export interface Room {
+export interface AlertLimits {
   /** Throws `AlertRefused` if the metadata is too large, or if a new alert or a new key would exceed a limit of the tenant. */
-  require(activation: Activation): Promise<void>
+  check(activation: Activation): Promise<void>
   /** Counts an alert that was opened. */
-  opened(activation: Activation, changed: Changed): void
+  countOpened(activation: Activation, changed: Changed): void
 }
 
-export function createRoom({
+export function createAlertLimits({
   db: { sql },
   now,
   settings,
-}: Pick<Kit<Pick<RulesSettings, 'alertsPerTenant'>>, 'db' | 'now' | 'settings'>): Room {
+}: Pick<Kit<Pick<RulesSettings, 'alertsPerTenant'>>, 'db' | 'now' | 'settings'>): AlertLimits {
   const { alertsPerTenant } = settings
   const usages = createCache<Usage>({
     max: cacheBytesMax,
@@ -58,7 +58,7 @@ export function createRoom({
     })
 
   return {
-    async require(activation) {
+    async check(activation) {
       const { tenantId, metadata } = activation
       const keys = metadata ? checkedKeys(metadata) : []
       const usage = (await usageOf(tenantId))!
@@ -72,7 +72,7 @@ export function createRoom({
         throw AlertRefused({ problem: `the tenant has ${alertsPerTenant} alerts, the maximum; delete alerts` })
       for (const key of fresh) usage.keys.add(key)
     },
-    opened({ tenantId }, { change }) {
+    countOpened({ tenantId }, { change }) {
       const usage = change === 'ACTIVATED' ? usages.get(tenantId) : undefined
       if (usage) usage.alerts++
     },
