@@ -37,7 +37,7 @@ before(async () => {
     await pool`insert into kernel.vault (name, sealed) values (${`many-${n}`}, ${secrets.seal(`value ${n}`)})`
 })
 
-/** Asserts that both nodes can use secrets of the database: the secret of an OAuth client, the signing key and a secret of rules. */
+/** Asserts that both nodes issue a token, which needs the secret of an OAuth client and the signing key of the realm. */
 async function assertNodesWork() {
   for (const { baseUrl, bootstrap } of nodes) {
     const { id, secret } = bootstrap.default.backendClient

@@ -45,7 +45,7 @@ test('a read during continuous writes never returns a state that is older than t
   for (const reads of await Promise.all(readers)) assert.ok(reads > 10)
 })
 
-test('a version has no configuration of a deleted version with the same name that belonged to another tenant', async () => {
+test('if a version is deleted and another tenant creates a version with the same name, the new version has no configuration', async () => {
   const waypost = await openTestPlatform({ services: [applications, identity] })
   await addRealms(waypost, 'default', 'other')
   const configOf = waypost
