@@ -38,7 +38,7 @@ export interface Signals extends Requests {
   on<P>(signal: Signal<P>, handler: Handler<P>): void
   /** Registers a listener that is called when signals may have been lost. It must clear caches that signals invalidate. */
   onReset(listener: () => void): void
-  /** Declares what this node looks up repeatedly, in case a signal about it was lost. */
+  /** Declares a value that this node reads repeatedly, so that it finds a change even if the signal about it was lost. */
   declareCheck(check: Check): void
   start(): Promise<void>
   stop(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Checks: what a node looks up in the database repeatedly, in case a signal about it was lost. All checks that are due share one
- * statement, so that an idle node needs few transactions.
+ * Checks: a node reads some values from the database repeatedly, so that it finds a change even if the signal about it was lost. All checks
+ * that are due share one statement, so that an idle node needs few transactions.
  */
 import { monotonicMs } from '../clock.ts'
 import type { Db, Fragment, Sql } from '../db.ts'

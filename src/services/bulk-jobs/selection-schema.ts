@@ -42,7 +42,7 @@ export const Selection = Type.Object(
       Text({
         maxLength: 100,
         description:
-          'Words that the endpoint has in its id or in the metadata keys that its application indexes, as in `endpoints.directory.list`.',
+          'Words that the endpoint has in its id or in the values of the metadata keys that its application indexes, as in `endpoints.directory.list`.',
       }),
     ),
     connection: Type.Optional(

@@ -41,7 +41,7 @@ export const changeOwnPassword = {
         minLength: 8,
         maxLength: 256,
         description:
-          'New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common password, without the username.',
+          'New password: at most 256 characters, at least 8 or as many as `WAYPOST_PASSWORD_LENGTH` requires. It must not be a common password and must not contain the username.',
       }),
     },
     { title: 'OwnPasswordChange', description: 'The present and the new password of the caller.' },
