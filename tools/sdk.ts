@@ -1,4 +1,4 @@
-/** Prints the operations of the SDK from the API document: the types, the table of requests, and descriptions for the command line. */
+/** Generates the files of the SDK from the API document: the types, the table of requests, and descriptions for the command line. */
 import { describedOperation } from './sdk/descriptions.ts'
 import { type ApiDocument, type OperationShape, operationsOf } from './sdk/document.ts'
 import { tableLine } from './sdk/table-lines.ts'

@@ -37,7 +37,12 @@ export async function signInPage(): Promise<Figure[]> {
     }
     await browser.close()
     return [
-      { name: 'Sign-in page after readiness, including the build of the files', value: median(first), unit: 's', limit: { max: 6 } },
+      {
+        name: 'Sign-in page after readiness, including the build of the files',
+        value: median(first),
+        unit: 's',
+        limit: { max: 6 },
+      },
       {
         name: 'Sign-in page after readiness, the files are already built',
         value: median(later),

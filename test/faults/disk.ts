@@ -34,8 +34,8 @@ export async function fullDisk({ directory }: { directory: string }): Promise<Fu
     const connection = (await connectEmbeddedPostgres(join(directory, 'postgres')))!
     const ballast = join(directory, 'ballast')
     let [acknowledgedWhileFull, slowestRecoverySeconds] = [0, 0]
-    for (const fill of [fillDisk, exhaustWal]) {
-      await fill(directory, ballast, connection)
+    for (const fill of [() => fillDisk(directory, ballast), () => exhaustWal(directory, ballast, connection)]) {
+      await fill()
       const before = fleet.acknowledged()
       await sleep(10_000)
       acknowledgedWhileFull += fleet.acknowledged() - before
@@ -65,11 +65,10 @@ const freeBytes = (directory: string) => {
   return bavail * bsize
 }
 
-function fillDisk(directory: string, ballast: string, remainingBytes: unknown) {
-  const bytes = typeof remainingBytes === 'number' ? remainingBytes : 0
+function fillDisk(directory: string, ballast: string, remainingBytes = 0) {
   try {
     for (;;) {
-      const more = Math.min(mebibyte, freeBytes(directory) - bytes)
+      const more = Math.min(mebibyte, freeBytes(directory) - remainingBytes)
       if (more <= 0) return
       appendFileSync(ballast, Buffer.alloc(more))
     }
