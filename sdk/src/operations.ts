@@ -2268,7 +2268,7 @@ export interface Effect {
   actionId: string
   /** Type of the action, as in paths. */
   type: string
-  /** Effect of the action, without the execution: for example the request of a webhook. */
+  /** Effect that the action would have had, such as the request of a webhook. */
   wouldDo: unknown
 }
 
@@ -2650,7 +2650,7 @@ export interface EndpointSelection {
   or?: unknown[]
   /** Regular expression (RE2 syntax) that matches a part of the id, of a metadata key or value, or of the name of the version. */
   regex?: string
-  /** Words that the endpoint has in its id or in the metadata keys that its application indexes, as in `endpoints.directory.list`. */
+  /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes, as in `endpoints.directory.list`. */
   search?: string
   /** Only endpoints in these states: `connected`, `disconnected`, `never`. Default: all. */
   connection?: string | string[]
@@ -4432,7 +4432,7 @@ export interface OpenStream {
 export interface OwnPasswordChange {
   /** Present password. */
   presentPassword: string
-  /** New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common password, without the username. */
+  /** New password: at most 256 characters, at least 8 or as many as `WAYPOST_PASSWORD_LENGTH` requires. It must not be a common password and must not contain the username. */
   newPassword: string
 }
 

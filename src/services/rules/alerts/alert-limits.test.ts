@@ -7,8 +7,8 @@ import { createMetrics } from '../../../kernel/metrics.ts'
 import { createTenantLimits } from '../../../kernel/tenant-limits.ts'
 import { Register } from '../../register/contract.ts'
 import { AlertRefused } from '../errors.ts'
-import { createAlertChanges } from './service/changes.ts'
 import { createAlertLimits } from './service/alert-limits.ts'
+import { createAlertChanges } from './service/changes.ts'
 
 const { waypost, admin, activate, resolveOpen, anEndpoint, root } = await openAlerts()
 const { kit } = waypost

@@ -5,11 +5,11 @@ import type { RulesSettings } from '../settings.ts'
 import { defineTopic } from './live.ts'
 import { alertRoutes } from './routes.ts'
 import { findAlert } from './service/access.ts'
+import { createAlertLimits } from './service/alert-limits.ts'
 import { type Activation, type Changed, createAlertChanges, type Resolution } from './service/changes.ts'
 import { createAlertDeletions } from './service/deletions.ts'
 import * as operations from './service/operations.ts'
 import { createAlertReading } from './service/reading.ts'
-import { createAlertLimits } from './service/alert-limits.ts'
 import { viewOf } from './store/alerts.ts'
 
 /** Functions that the executors of alert actions call. */

@@ -10,8 +10,8 @@ import { holds, onResource, visibleResources } from '../../../../kernel/permissi
 import { PartOfAlertSetting } from '../../errors.ts'
 import * as store from '../store/library.ts'
 import { isSized, sizeOfDefinition } from '../store/sizes.ts'
-import type { Deps } from './deps.ts'
 import { checkDefinitionLimit } from './definition-limit.ts'
+import type { Deps } from './deps.ts'
 
 /** A kind of object, for example rules, or actions of one type. */
 export interface Kind {
