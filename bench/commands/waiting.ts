@@ -10,6 +10,7 @@ import { settledMemoryMb, withGarbageCollection } from '../settled-memory.ts'
 import { type BenchNodes, pathOf, probePath } from './nodes.ts'
 
 const batchMax = 250
+const warmUpSeconds = 3
 
 export async function waitingCallers(
   bench: BenchNodes,
@@ -47,9 +48,9 @@ async function measureWaiting(
 ) {
   const connections: HttpConnection[] = []
   const sql = connect(1)
-  const probed = async () => {
+  const probed = async (forSeconds = seconds) => {
     const probe = await startProbe(node.baseUrl, probePath, accessToken)
-    await sleep(seconds * 1000)
+    await sleep(forSeconds * 1000)
     return (await probe.stop()).p99Ms
   }
   let failure: Error | undefined
@@ -72,6 +73,8 @@ async function measureWaiting(
       waiting = row!.count
     }
     const after = await settledMemoryMb(node.pid)
+    // The collection of garbage also removes compiled code, which the first requests compile again.
+    await probed(warmUpSeconds)
     const busyMs = await probed()
     if (failure) throw failure
     return { kb: ((after - before) * 1024) / callers, unloadedMs, busyMs }
