@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { eventually } from '../../test/harness/eventually.ts'
+import { bytesOfEach } from '../../test/harness/memory.ts'
 import { monotonicMs } from './clock.ts'
 import { ConnectionError } from './db/errors.ts'
 import { CallerDisconnected, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
@@ -305,25 +306,21 @@ suite('a wait for a row', () => {
   })
 
   test('a caller that waits for a row that it stored needs less than 800 bytes, measured with ten thousand callers', async (t) => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
-    const { waits, states, stop } = aNode({ perTenant: 20_000, total: 20_000 })
-    let ended = 0
     const ctx = { tenantId: 'default', onAbort: () => () => {} } as never
-    const wait = (id: string) =>
-      states.startAndWait(ctx, async () => ({ id, state: 'waiting', limitMs: 3_600_000 }), {
-        until: () => false,
-        ended: () => void ended++,
-      })
-    await wait('first')
-    collect()
-    const before = process.memoryUsage().heapUsed
-    for (let n = 1; n < 10_000; n++) await wait(`${n}`)
-    collect()
-    const each = (process.memoryUsage().heapUsed - before) / 10_000
-    assert.equal(waits.size, 10_000)
-    stop()
-    await eventually(() => assert.deepEqual([ended, waits.size], [10_000, 0]))
+    let clear = () => Promise.resolve()
+    async function fill() {
+      const { waits, states, stop } = aNode({ perTenant: 20_000, total: 20_000 })
+      let ended = 0
+      const start = async (id: string) => ({ id, state: 'waiting', limitMs: 3_600_000 })
+      const caller = { until: () => false, ended: () => void ended++ }
+      for (let n = 0; n < 10_000; n++) await states.startAndWait(ctx, () => start(`${n}`), caller)
+      assert.equal(waits.size, 10_000)
+      clear = async () => {
+        stop()
+        await eventually(() => assert.deepEqual([ended, waits.size], [10_000, 0]))
+      }
+    }
+    const each = await bytesOfEach(10_000, 800, fill, () => clear())
     t.diagnostic(`${Math.round(each)} bytes each`)
     assert.ok(each < 800, `${each} bytes`)
   })
