@@ -301,6 +301,23 @@ suite('a walk', () => {
     assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
   })
 
+  test('a walk ends after a step that says that it is the last, in another transaction', async () => {
+    const transactions: unknown[] = []
+    const note = async (sql: Sql) => transactions.push((await sql`select pg_current_xact_id()::text as id`)[0]?.id)
+    handlers.walk = {
+      async step(sql, _, { after }) {
+        await note(sql)
+        return { last: after + 1, count: 1, isLast: after === 1 }
+      },
+      async finish(sql) {
+        await note(sql)
+      },
+    }
+    const task = await ended(Walk, await begin({}, 9))
+    assert.deepEqual(task.counts, { total: 2, succeeded: 2, failed: 0, pending: 0 })
+    assert.equal(new Set(transactions).size, 3)
+  })
+
   test('a walk can be canceled by its own step or by a caller', async () => {
     handlers.walk = { step: async (_, { data }) => ('gone' in data ? 'canceled' : { last: 1, count: 1 }) }
     const find = (taskId: string) => bulk.find(db.sql, Walk, taskId)

@@ -119,15 +119,16 @@ export function walkStepper<D extends object>(
   currentRun: store.Run,
 ) {
   let { firstItems: limit, itemsMax } = limits
+  let isOver = false
 
   const nextStep = () =>
-    db.tx(async (sql): Promise<StepResult> => {
+    db.tx(async (sql): Promise<StepResult | 'last'> => {
       const walk = await store.lockWalk(sql, currentRun)
       if (!walk) return 'over'
-      const step = await handler.step(sql, task, { after: walk.cursor, limit })
+      const step = isOver ? 'end' : await handler.step(sql, task, { after: walk.cursor, limit })
       if (typeof step === 'object') {
         await store.saveStep(sql, currentRun, step)
-        return 'more'
+        return step.isLast ? 'last' : 'more'
       }
       if (step === 'end') await handler.finish?.(sql, task)
       await store.endTask(sql, currentRun, step === 'end' ? 'finished' : 'canceled')
@@ -140,8 +141,11 @@ export function walkStepper<D extends object>(
       const progress = await nextStep()
       const elapsedMs = monotonicMs() - began
       limit = adaptLimit(limit, elapsedMs, { ...limits, itemsMax })
-      if (progress === 'more' && limits.pauseShare > 0) await sleep(limits.pauseShare * elapsedMs)
-      return progress
+      // The end has a transaction of its own: it may wait for other transactions, which may wait for the rows of the last step.
+      isOver = progress === 'last'
+      if (progress === 'over') return progress
+      if (limits.pauseShare > 0) await sleep(limits.pauseShare * elapsedMs)
+      return 'more'
     } catch (error) {
       if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.itemsMin) throw error
       itemsMax = limit = Math.max(limits.itemsMin, Math.floor(limit / 2))

@@ -146,8 +146,11 @@ export interface PartHandler<D extends object> {
   ): Promise<{ canceled: string } | undefined>
 }
 
-/** `end` means that nothing is left, `canceled` that the task has become pointless. */
-export type WalkStep = { last: number; count: number } | 'end' | 'canceled'
+/**
+ * `end` means that nothing is left, `canceled` that the task has become pointless. After a step with `isLast`, the walk ends without another
+ * step. It is for items that are added all the time, because such a walk would otherwise follow them without an end.
+ */
+export type WalkStep = { last: number; count: number; isLast?: boolean } | 'end' | 'canceled'
 
 export interface WalkHandler<D extends object> {
   /** Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last processed item. */

@@ -83,6 +83,24 @@ suite('while a filter is pending', () => {
     assert.deepEqual(await members(filterId), [id])
   })
 
+  test('the matching ends with the endpoints that exist when it begins, because it might never overtake fast registrations', async () => {
+    const { app, version } = await anApplication()
+    const inKyiv = () => anEndpoint(version, { metadata: { city: 'Kyiv' } })
+    const first = await inKyiv()
+    const hold = await heldAt(first)
+    const filterId = await aFilter(app, kyiv)
+    await hold.isReached()
+    const later = await inKyiv()
+    await hold.release()
+    await active(app, filterId)
+    assert.deepEqual(await members(filterId), [first, later])
+    const tasks = await sql`select succeeded::integer from kernel.bulk_tasks where data ->> 'filterId' = ${filterId}`
+    assert.deepEqual(
+      tasks.map(({ succeeded }) => succeeded),
+      [1],
+    )
+  })
+
   test('endpoints that change during the matching are members according to their last state', async () => {
     const { app, version } = await anApplication()
     const inKyiv = () => anEndpoint(version, { metadata: { city: 'Kyiv' } })
