@@ -31,7 +31,7 @@ suite('the length of functions', () => {
     assert.deepEqual(longFunctions(text), [{ line: 2, lines: 123 }])
   })
 
-  test('the length of functions counts neither tables, types and classes nor suites', () => {
+  test('objects, arrays, types, classes, suites and comments are not counted as functions', () => {
     const members = '  name: string\n'.repeat(200)
     for (const open of ['const table = {', 'interface Service {', 'const list = [', "suite('notes', () => {"])
       assert.deepEqual(longFunctions(`${open}\n${members}}\n`), [], open)

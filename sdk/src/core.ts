@@ -29,7 +29,7 @@ export type Client<K extends keyof Nouns = keyof Nouns> = Pick<Nouns, K> & Gener
 
 type Branch = { [word: string]: Branch | ((args?: Arguments, options?: Options) => unknown) }
 
-/** Creates a client that has only the given nouns: `createClientOf({ endpoints }, { url, auth })`. */
+/** Creates a client that has only the operations of the given nouns: `createClientOf({ endpoints }, { url, auth })`. */
 export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, options: ClientOptions): Client<K> {
   const transport = transportOf(options)
   /** Cache of operations that were called by name. */

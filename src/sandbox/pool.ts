@@ -43,7 +43,7 @@ const checkEveryMs = 25
 const slowAfterMs = 25
 const lowerPriorityAfterMs = 100
 /**
- * After the time limit, a thread has this long to stop the script itself. Built-in functions may not notice the limit; then the thread is
+ * After the time limit, a thread has this long to stop the script itself. Some built-in functions ignore the limit; then the thread is
  * terminated.
  */
 const graceMs = 500

@@ -45,7 +45,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   decoder.on('error', (error) => socket.destroy(error))
   socket.on('data', (chunk) => decoder.parse(chunk))
   socket.on('error', () => {})
-  // After `end` the connection counts as closed, although the client may not have closed its side yet.
+  // After `end` the connection counts as closed, even if the client has not closed its side yet.
   for (const event of ['end', 'close'])
     socket.on(event, () => {
       isClosed = true

@@ -203,7 +203,7 @@ function handleKey<T>(
   }
   const isControl = (event.target as HTMLElement).matches('input, button, a')
   const isButton = (event.target as HTMLElement).matches('button')
-  // The space key also selects the row if the checkbox has the focus, because the focus may not have moved to the cell yet.
+  // The space key also selects the row if the checkbox has the focus, because the focus has possibly not moved to the cell yet.
   if (event.key === ' ' && row >= 0 && !isButton) select(row, event.shiftKey)
   else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
   else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()

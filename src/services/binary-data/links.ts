@@ -1,4 +1,4 @@
-/** Builds the external addresses of items. They always have the service's prefix, even if the request had none. */
+/** Builds the external addresses of items. They start with the service's prefix, even if the request used a path without it. */
 import type { Item } from './store/items.ts'
 
 const root = '/bcx/api/v1'

@@ -186,7 +186,7 @@ async function writeIntoPartitions(partitions: Partitions, { from, to }: Span, w
   try {
     await write()
   } catch (error) {
-    // A restore has replaced the database, so the cached partitions may not exist.
+    // A restore has replaced the database, so the cached partitions possibly do not exist.
     if (codeOf(error) === noPartitionCode) partitions.invalidate()
     throw error
   }

@@ -56,7 +56,7 @@ export default function EndpointPage({ params }: PageProps) {
   const live = useRefresh(
     liveTopics.map((topic) => ({
       ...{ topic, applicationName: appName, endpointIds: [endpointId] },
-      // The messages of the last minute are sent too, because the directory may not have recorded their activity yet.
+      // The messages of the last minute are sent too, because the directory has possibly not recorded their activity yet.
       ...(topic === 'traffic' && { since: 'now-1m' }),
     })),
     ['traffic', 'timeSeries', 'endpoints'],

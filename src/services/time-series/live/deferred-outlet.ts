@@ -1,6 +1,6 @@
 /**
- * Replaces an outlet until its connection is open: keeps the listeners until `connect`. If the stream ends before that, only the close
- * listeners run.
+ * Stands in for the outlet of a stream that is not open yet: keeps the listeners until `connect`. If the stream ends before that, only the
+ * close listeners run.
  */
 import type { Outlet } from './subscription.ts'
 

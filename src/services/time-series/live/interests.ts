@@ -32,8 +32,8 @@ export function createInterests(deps: {
   /** Returns the interests of this node. */
   ownInterests(): Interest[]
   /**
-   * Called when a node that joined did not acknowledge the interests of this node. Points that the other node stores may not reach this
-   * node.
+   * Called when a node that joined did not acknowledge the interests of this node. Points that the other node stores are possibly not
+   * sent to this node.
    */
   onUnacknowledged(): void
   timeoutMs?: number

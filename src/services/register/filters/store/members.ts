@@ -8,7 +8,7 @@ import { toSql } from '../../document-query/sql.ts'
 import type { FilterIndex, FilterSummary } from '../filter-index.ts'
 import { type ApplicationKey, memberCountSql } from './filters.ts'
 
-/** If a filter has at most this many members, they are read first, and their endpoints are checked afterwards (about 3 µs each). */
+/** If a filter has at most this many members, a list reads them first and then applies its other conditions (about 3 µs per member). */
 const membersReadFirst = 20_000
 /** Looking up one number in a set takes as long as reading this many members in sequence. */
 const membersPerLookup = 6
@@ -143,7 +143,7 @@ const countChangesSql = (sql: Sql, tenantId: string, gone: Fragment) => sql`
     select member_set, case when matched then 1 when is_new then 0 else -1 end from written) moved
   group by member_set having sum(n) <> 0`
 
-/** Removes deleted endpoints from all sets. Returns the memberships that they had. */
+/** Removes deleted endpoints from all sets. Returns the memberships that were removed from sets that are not pending. */
 export async function removeEndpoints(
   sql: Sql,
   tenantId: string,
@@ -165,7 +165,7 @@ export async function removeEndpoints(
     select member_set, seq from deleted`
 }
 
-/** Returns the number of endpoints in the next step, and the number (`seq`) of the last of these endpoints. */
+/** Finds the next `limit` endpoints of the application after `after`. Returns how many there are, and the `seq` of the last one. */
 export async function findNext(
   sql: Sql,
   { tenantId, applicationName, after, limit }: ApplicationKey & { after: number; limit: number },
@@ -218,7 +218,7 @@ export async function markOrphanedSet(sql: Sql, { tenantId, memberSet }: { tenan
 }
 
 /**
- * Deletes a part of an orphaned set. Returns false if there is no orphaned set without a lock. Rows are deleted by `ctid`, because the
+ * Deletes a part of an orphaned set. Returns false if no orphaned set is left or all are locked. Rows are deleted by `ctid`, because the
  * planner's statistics do not cover new sets.
  */
 export async function deleteOrphanedMembers(sql: Sql, limit: number): Promise<boolean> {
