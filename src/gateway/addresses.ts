@@ -23,8 +23,8 @@ export function createListAddresses({ baseUrl, settings, tenants, listeners }: P
   checkScheme('WAYPOST_MQTT_URL', settings.mqttUrl, 'mqtt:')
   checkScheme('WAYPOST_MQTTS_URL', settings.mqttsUrl, 'mqtts:')
   /**
-   * Returns a listener's URL with the public host name. Only the port is taken from the address that the node listens on, because devices often
-   * cannot reach that address.
+   * Returns a listener's URL with the public host name. Only the port is taken from the address that the node listens on, because devices
+   * often cannot reach that address.
    */
   const publicUrl = (listenerUrl: string) => {
     const { protocol, port } = new URL(listenerUrl)

@@ -81,7 +81,7 @@ test('when the sender closes its connection, the subscriber represents the endpo
     assert.equal(await gateway.send(endpointId, push), 'delivered')
     await listener.receives(`${prefix}/command/reboot/status`)
   }
-  // A connection that subscribed while another connection represented the endpoint also becomes its representative, unless it unsubscribes.
+  // When the connection that represents an endpoint closes, another connection that is subscribed represents the endpoint.
   await late.client.subscribeAsync(`${prefix}/#`)
   await listener.end()
   await eventually(() => assert.deepEqual(statesOf(endpointId).slice(9), ['disconnected', 'connected']))

@@ -161,8 +161,8 @@ function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<strin
     }
     onDrop?.(value)
   }
-  // The cache is bounded by size even if entries are counted, because with the option `max`, lru-cache would allocate memory for all
-  // entries in advance.
+  // `maxSize` is set even if entries are counted (each then has the size 1), because with the option `max`, lru-cache would allocate memory
+  // for all entries in advance.
   return new LRUCache<string, V>({
     maxSize: max,
     maxEntrySize: sizeOf ? max * entryShareMax : max,

@@ -25,7 +25,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const attempt = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
     const { wait, known } = await core.lockout.read(attempt)
     const client = findClient(realm, this.clientId)
-    // A lockout does not apply to the correct secret. The secret cannot be guessed (2^256), but otherwise anybody could lock out a client.
+    // A lockout does not apply to the correct secret: otherwise anybody could lock out a client. A secret of 256 bits cannot be guessed.
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.lockout.reset(attempt)
       return true

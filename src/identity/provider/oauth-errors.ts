@@ -1,6 +1,6 @@
 /**
- * The codes of the catalogue for errors of OpenID Connect. The bodies of these errors contain the codes of the standards, which are less
- * specific.
+ * Finds the code of the error catalogue for an error response of the OpenID Connect provider. The body of the response contains the code
+ * of the standard, which is less specific.
  */
 import { defineError, errorCatalogue } from '../../kernel/errors.ts'
 

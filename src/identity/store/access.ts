@@ -26,7 +26,7 @@ export interface ExternalUser {
   email: string | undefined
 }
 
-/** Roles with every scope of the tenant. Their grants as creators are not loaded, because there may be a million. */
+/** Roles with every scope of the tenant. Grants that their members got by creating resources are not loaded; there may be a million. */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
 const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, includesDisabled: boolean) => {

@@ -69,7 +69,7 @@ export interface CommandsService {
 }
 
 const defaultTtlMs = 60_000
-/** Half of these connections run single statements (kernel/db/pool.ts): one stores commands, the other stores results. */
+/** Two of these connections run single statements (kernel/db/pool.ts): one stores commands, the other stores results. */
 const writeConnectionsMax = 4
 
 export function createCommands(kit: Kit<CommandsSettings>, services: NeededServices): CommandsService {

@@ -52,8 +52,8 @@ interface Created {
   /** The sealed token in tasks of earlier versions. Newer tasks use `tokens`. */
   endpointToken?: string
   /**
-   * A sealed list of tokens: the token of this endpoint, and the tokens of the following endpoints that have no `tokens`. Sealing each
-   * token separately took 20 % of the main thread.
+   * The tokens of all endpoints that one page registered, as one sealed list in the result of the first of them. Sealing each token
+   * separately took 20 % of the main thread.
    */
   tokens?: string
 }

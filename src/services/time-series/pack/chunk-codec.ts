@@ -111,7 +111,7 @@ function packTimes(writer: Writer, times: Float64Array, count: number) {
   writeBlocks(writer, scratch, secondDifferences)
 }
 
-/** Unpacks the times, into `times` if it is given. */
+/** Returns the unpacked times. They are in `times`, except times that are stored as eight bytes each. */
 export function unpackTimes(reader: Reader, count: number, times = new Float64Array(count)): Float64Array {
   if (readVarint(reader) === plainTimes) return readPlain(reader, count)
   const first = unzigzag(readVarint(reader))
@@ -217,7 +217,7 @@ export function unpackIntegers(reader: Reader, count: number, integers: Float64A
   return power
 }
 
-/** Returns the fewest decimals that represent all numbers exactly, or undefined if nine decimals are not enough. */
+/** Returns the fewest decimals that represent all numbers exactly, or undefined if there is no such number of decimals. */
 function decimalsOf(numbers: Float64Array, count: number): number | undefined {
   let decimals = 0
   for (let index = 0; index < count; index++) {
@@ -226,7 +226,7 @@ function decimalsOf(numbers: Float64Array, count: number): number | undefined {
     if (Object.is(value, -0)) return undefined
     while (!isWhole(value, powers[decimals]!)) if (++decimals > decimalsMax) return undefined
   }
-  // With more decimals a number stays exact, except numbers near 2^53.
+  // The first numbers were checked with fewer decimals. With more decimals, their scaled values can reach 2^51, which is too large.
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
     if (!Number.isNaN(value) && !isWhole(value, powers[decimals]!)) return undefined

@@ -1,4 +1,4 @@
-/** A series that a query selects, with the numbers of its values. */
+/** A series that a query selects, with the id (`series_id`) of each of its values. */
 export interface SelectedSeries {
   name: string
   values: { seriesId: number; name: string }[]
