@@ -143,7 +143,7 @@ function requestOf(
   return request
 }
 
-/** `fetch` would reject other characters with an error that looks like a lost connection. */
+/** Returns the value if it is valid in a header. `fetch` would reject any other value with an error that looks like a lost connection. */
 function headerOf(operation: Operation, field: string, value: string): string {
   if (/^[\t\x20-\x7e\xa0-\xff]*$/.test(value)) return value
   throw invalidArgument(operation, field, 'contains characters that no header can have')

@@ -11,7 +11,7 @@ export interface QueueLimits {
 }
 
 export interface FairQueue<T extends Queueable> {
-  /** Adds an entry. Returns false if the tenant, or all tenants together, have the maximum number of entries in the queue. */
+  /** Adds an entry. Returns false if the entry would exceed a limit of its tenant or of all tenants together. */
   add(entry: T): boolean
   /** Puts an entry that `take` returned back into the queue. The entry becomes the next of its tenant, and limits do not apply. */
   putBack(entry: T): void

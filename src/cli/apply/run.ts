@@ -36,8 +36,8 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
   const succeeded = (action: Step['action']) =>
     steps.filter((step) => step.action === action && !failed.some((one) => one.step === step)).map(nameOf)
 
-  // In some kinds, several objects can have the same name. An object that another client has created meanwhile must not be created twice.
-  // Objects to delete are checked before the first step: deleting an object changes the objects that refer to it.
+  // Creations and deletions are checked before the first step. Some kinds permit several objects with one name, so an object that another
+  // client has created meanwhile would be created twice. Each deletion changes the objects that refer to the deleted object.
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))

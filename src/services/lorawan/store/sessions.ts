@@ -65,7 +65,7 @@ export async function updateState(
     where app_integration_id = ${appIntegrationId} and node_id = ${nodeId} and claim = ${claim}`
 }
 
-/** Records that the broker has discarded the messages from before. */
+/** Records that the broker has discarded the queued messages, so that the next connection does not discard messages again. */
 export async function updateCleaned(sql: Sql, { appIntegrationId, nodeId, claim }: Claim) {
   await sql`
     update lorawan.sessions set starts_clean = false
@@ -80,8 +80,8 @@ export async function isClaimed(sql: Sql, { appIntegrationId, nodeId, claim }: C
 }
 
 /**
- * Returns whether this node has the session of an integration that is deleted or suspended, or has MQTT disabled. Returns false if another
- * node has the session.
+ * For a session that `findSessions` did not return: returns true if this node still has the session, or if the session was deleted with its
+ * integration. Returns false if another node has the session.
  */
 export async function isUnwanted(sql: Sql, { appIntegrationId, nodeId, claim }: Claim): Promise<boolean> {
   const [row] = await sql<{ isOurs: boolean }[]>`
