@@ -1,6 +1,6 @@
 /**
- * Finds broken links, names of missing files and missing services in Markdown documents. Prints each problem as `document: problem`, and
- * exits with 1 if there is a problem.
+ * Finds broken links and names of missing files in Markdown documents, and services that ARCHITECTURE.md does not list. Prints each problem
+ * as `document: problem`, and exits with 1 if there is a problem.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'

@@ -21,7 +21,7 @@ export interface Delivery {
   postponed(subscription: string, event: store.WaitingEvent): void
   /** Called when a failed event is to be retried after this many seconds. */
   scheduleRetry(seconds: number): void
-  /** Called when a head has become due, to start another search for subscriptions with due heads. */
+  /** Called when a head (the row of a key that has waiting events) has become due, to start another search for due heads. */
   searchAgain(): void
 }
 

@@ -7,7 +7,7 @@ export interface WaitingEvent {
   payload: unknown
 }
 
-/** A locked row of `outbox_heads`. Later statements find it by its ctid, which needs no index and no statistics. */
+/** A locked row of `outbox_heads`: a key with waiting events. Later statements find it by its ctid, without an index or statistics. */
 export interface Head {
   key: string
   ctid: string

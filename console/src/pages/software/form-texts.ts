@@ -18,11 +18,11 @@ export const formTexts = {
   metadataNote: 'Any JSON for people and tools; devices do not get it.',
   fromNote:
     'Devices that run one of these versions can be upgraded to this version. Without such versions, this version is a starting point and is never offered.',
-  firstVersion: 'This is the first version of the application: a starting point, from which later versions upgrade.',
+  firstVersion: 'This is the first version of the application: a starting point, from which devices can be upgraded to later versions.',
   strategyNotes: {
     suspended: 'Not offered yet, or no longer.',
     targeted: 'Only to endpoints that match a filter, from a date on if you like.',
-    general: 'To every endpoint that runs a version from which this version upgrades.',
+    general: 'To every endpoint that runs a version that can be upgraded to this version.',
   },
   skip: 'Wait for the file',
   skipNote: 'The version is offered only once its file is uploaded.',

@@ -1,4 +1,4 @@
-/** Selects the samples that are published with their commit. */
+/** Selects the samples for which an event is published when they are stored. */
 import type { Bus } from '../../../kernel/bus.ts'
 import { currentCause } from '../../../kernel/cause.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'

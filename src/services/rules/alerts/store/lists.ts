@@ -96,7 +96,7 @@ function metadataCondition(sql: Sql, column: Fragment, { path, value }: Metadata
   return sql`(${asText} or ${column} @> ${sql.json(nested(JSON.parse(value)))}) and ${same}`
 }
 
-/** Returns the kind of JSON value that a text can represent besides a text: none (`text`), a number or boolean, or an object or array. */
+/** Returns what the text can mean besides a string: nothing (`text`), a number or boolean (`scalar`), or an object or array (`object`). */
 function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   try {
     const parsed: unknown = JSON.parse(value)
