@@ -121,7 +121,7 @@ function leaseOf(
       renewLater()
     },
     async requireLease() {
-      // The lease is due for longer than a renewal if this process was stopped, or if the platform did not answer.
+      // The last renewal is this long ago if this process was suspended, or if the platform did not answer.
       if (monotonicMs() - renewedAt > 2 * renewMs) await renew()
       if (isLost)
         throw new CommandError('another apply of the same set has begun; plan and apply again', exitCodes.conflict)

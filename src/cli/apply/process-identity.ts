@@ -4,7 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** Returns the identity of this process: the machine since its last start, the namespace of process ids, the id, and the time of the start. */
+/** Returns the identity of this process: the boot id of the machine, the PID namespace, the PID, and the start time of the process. */
 export function thisProcess(): string | undefined {
   const machine = thisMachine()
   return machine === undefined ? undefined : [...machine, process.pid, startTimeOf(process.pid)].join(' ')

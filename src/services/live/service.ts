@@ -43,7 +43,7 @@ interface Deps extends StreamDeps {
 /** Limits concurrent reads of histories, because all streams of a node resume at the same time after the node has ended. */
 const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 const changeTimeoutMs = 3000
-/** Positions older than this are ignored, because the histories do not reach back that far. */
+/** Positions older than this count as this old, because no history reaches back that far. */
 const positionMaxMs = 7 * 86_400_000
 
 export function createLiveService(kit: Kit<LiveSettings>, services: Services): LiveService {
