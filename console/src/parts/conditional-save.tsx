@@ -23,7 +23,7 @@ export interface ConditionalSaveOptions<T> {
   readAgain?: (() => Promise<Version<T>>) | undefined
   /** Returns the fields that differ, with the values of both versions. */
   compare(theirs: T): ComparedField[]
-  /** Puts those changes of the other caller into the input that do not contradict the input (`parts/merge.ts`), before it is saved. */
+  /** Merges the changes of the other caller into the input before it is saved, except changes that contradict the input (merge.ts). */
   onMerge(theirs: T): void
   /** Replaces the input by the version of the other caller. */
   onTake(theirs: T): void

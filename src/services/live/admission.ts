@@ -62,7 +62,7 @@ export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>,
   }
 }
 
-/** Checks the permissions of the caller. Throws 403. Throws 404 for an application or endpoint that is missing or not visible. */
+/** Throws 403 if the caller lacks a permission, and 404 for an application or endpoint that is missing or not visible. */
 export async function admit(
   deps: AdmissionDeps,
   ctx: Ctx,

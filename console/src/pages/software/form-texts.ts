@@ -18,7 +18,8 @@ export const formTexts = {
   metadataNote: 'Any JSON for people and tools; devices do not get it.',
   fromNote:
     'Devices that run one of these versions can be upgraded to this version. Without such versions, this version is a starting point and is never offered.',
-  firstVersion: 'This is the first version of the application: a starting point, from which devices can be upgraded to later versions.',
+  firstVersion:
+    'This is the first version of the application: a starting point, from which devices can be upgraded to later versions.',
   strategyNotes: {
     suspended: 'Not offered yet, or no longer.',
     targeted: 'Only to endpoints that match a filter, from a date on if you like.',

@@ -55,7 +55,7 @@ export async function deletePipeline(sql: Sql, tenantId: string, pipelineId: str
   return count === 1
 }
 
-/** Deletes all data of a tenant except its documents. Returns the numbers of its indices. */
+/** Deletes all data of a tenant except its documents. Returns the `index_no` of each of its indices. */
 export async function deleteTenant(sql: Sql, tenantId: string): Promise<number[]> {
   await sql`delete from ingest.pipelines where tenant_id = ${tenantId}`
   await sql`delete from ingest.pipeline_sets where tenant_id = ${tenantId}`

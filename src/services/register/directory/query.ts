@@ -20,6 +20,7 @@ export interface Scope {
   singles: Singles | undefined
 }
 
+/** Endpoints on which the caller has a permission of its own, without a permission on their whole application. */
 export interface Singles {
   endpointIds: string[]
   /** The requested applications; undefined means all. */

@@ -16,7 +16,7 @@ export interface Candidate {
 export interface Candidates {
   /** Number of candidates that the index found, before the other conditions were checked. */
   examined: number
-  /** The greatest and the smallest number of an examined candidate. */
+  /** The greatest and the smallest `seq` of the examined candidates. */
   greatest: number | null
   smallest: number | null
   found: Candidate[]
@@ -101,7 +101,7 @@ export async function findCandidates(
   return { ...row, found: row.found.map(withDate) }
 }
 
-/** Returns a condition on `e` for the single endpoints of the scope. */
+/** Returns the condition that `e` is one of the single endpoints of the scope (`Singles`). */
 export const singlesSql = (
   sql: Sql,
   tenantId: string,
@@ -111,7 +111,7 @@ export const singlesSql = (
   and e.application_name <> all(${exceptNames}::text[])
   ${requestedNames ? sql`and e.application_name = any(${requestedNames}::text[])` : sql``}`
 
-/** Finds the single endpoints of the scope that meet the conditions. */
+/** Finds the single endpoints of the scope (`Singles`) that meet the conditions. */
 export async function findSingles(sql: Sql, query: Query, filters: FilterIndex): Promise<Candidate[]> {
   const { scope, conditions } = query
   if (!scope.singles) return []
