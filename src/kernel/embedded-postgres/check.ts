@@ -4,7 +4,7 @@ import { chooseAccount } from './account.ts'
 import { locateBinaries } from './binaries.ts'
 import { layout } from './cluster.ts'
 
-/** Runs the same programs as a start and returns the server's version; throws the same errors as a start. */
+/** Checks that the PostgreSQL programs can be run, and returns their version. Throws the errors that a start of the server would throw. */
 export function checkBinaries(directory: string): string {
   const { cluster } = layout(resolve(directory))
   const binaries = locateBinaries(chooseAccount(cluster), resolve(directory))
