@@ -11,8 +11,8 @@ type Check = (name: string, value: string) => string | undefined
 export type Checks = Partial<Record<Kind, Check>>
 
 /**
- * Reads a setting. `checks` validates kinds of settings that commands of the API do not use. These checks are in
- * `network-setting-checks.ts`, because loading them would slow down the commands of the API.
+ * Reads a setting. `checks` validates kinds of settings that are not used by the commands that only call the API. These checks are in
+ * `network-setting-checks.ts`, because loading them would slow down these commands.
  */
 export function readSetting(
   name: string,

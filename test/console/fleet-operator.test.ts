@@ -92,7 +92,7 @@ test('by keyboard alone, the operator changes all matching endpoints with a job'
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'south')
 })
 
-test('the page of a job shows the result of items that end after its last read of the items', async () => {
+test('the page of a job shows the results of items that end after the page has last read the items', async () => {
   const select = { endpointIds: ['meter-1', 'meter-2'] }
   const { body } = await console_.api('POST /jobs/api/v1/jobs/metadata-patches', { select, merge: { site: 'west' } })
   const address = `**/jobs/api/v1/jobs/${body.jobId}`

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
 import { type LiveState, type LiveTopic, useLive } from './live.ts'
 
-/** Returns a function that reads nouns again immediately: `reread('alerts')`. */
+/** Returns a function that immediately reads the lists and objects of nouns of the API again: `reread('alerts')`. */
 export function useReread(): (...nouns: string[]) => void {
   const queries = useQueryClient()
   return useCallback(
@@ -22,7 +22,7 @@ interface RefreshOptions {
   onItems?(items: unknown[], topic: string): void
 }
 
-/** Watches topics while the component is shown. After each event, it reads the nouns again: `useRefresh(topics, ['traffic'])`. */
+/** Watches topics while the component is shown. After each event, it reads lists and objects again: `useRefresh(topics, ['traffic'])`. */
 export function useRefresh(topics: LiveTopic[], nouns: string[], options: RefreshOptions = {}): LiveState {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

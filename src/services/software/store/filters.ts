@@ -1,4 +1,4 @@
-/** Stores which filters the versions of an application name, and the bits of the filters that endpoints match. */
+/** Stores the filters to which software versions of an application are offered, and the bits of the filters that endpoints match. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Matches } from '../plan.ts'
 import type { ApplicationKey } from './versions.ts'
@@ -27,7 +27,7 @@ export async function findFilter(
   return row
 }
 
-/** Returns the ids of all filters that versions of the application name. */
+/** Returns the ids of all filters to which a software version of the application is offered. */
 export async function findNamedFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey): Promise<string[]> {
   const rows = await sql<{ filterId: string }[]>`
     select distinct filter_id from software.rollout_filters

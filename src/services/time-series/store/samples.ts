@@ -12,7 +12,7 @@ const slotClosedState = 'WP001'
 /** Returns true if nothing was written because the slot is closed. */
 export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === slotClosedState
 
-/** Returns true if nothing was written because another stamped sample of the endpoint already has the same time. */
+/** Returns true if nothing was written because another stamped sample (README.md: one without a timestamp) already has the same time. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
