@@ -11,8 +11,8 @@ export type Relation = (sql: Sql) => Fragment
 export const documentsRelation: Relation = (sql) => sql`ingest.documents`
 
 /**
- * How a statement is planned. `forValues`: for its values, each time, because a plan for any values would read whole partitions.
- * `ofEndpoint`: once per connection, with the index of endpoints; only for searches of which `isOfOneEndpoint` is true.
+ * How PostgreSQL plans a statement. `forValues`: at each execution, for its values; a generic plan would read whole partitions.
+ * `ofEndpoint`: once per connection, with the index of endpoints; only for searches with `isOfOneEndpoint`.
  */
 export type Plan = 'forValues' | 'ofEndpoint'
 
