@@ -1,6 +1,6 @@
 /**
- * Sends e-mails over SMTP. STARTTLS is used if the server offers it; the setting contains the credentials. The library is loaded at first
- * use.
+ * Sends e-mails over SMTP. STARTTLS is used if the server offers it. WAYPOST_SMTP_URL contains the credentials. The library is loaded at
+ * first use.
  */
 import type { Transporter } from 'nodemailer'
 import type { PlatformSettings } from './settings.ts'

@@ -1,4 +1,4 @@
-/** Joins the changes of two people to one object. */
+/** Tests that the changes that two people make to the same object are merged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareJson, compareKeys, mergeJson, mergeKeys } from '../../console/src/parts/merge.ts'

@@ -132,9 +132,9 @@ const commonParts = 'console/src/pages/common.ts'
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**
- * Bundles the code of the first load into one file, and the code that most pages share into a second file. Without this step, esbuild
- * creates a file for each combination of imports: 31 files for the first load. Files that are loaded later therefore also import the first
- * script, so that all these files have the same imports.
+ * Bundles the code of the first load into one file, and the code that most pages share into a second file. esbuild would create a file for
+ * each combination of imports: 31 files for the first load. Therefore every file that is loaded later imports the first script and the
+ * common parts, so that there is only one combination.
  */
 const fewFiles: Plugin = {
   name: 'few files',

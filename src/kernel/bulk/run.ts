@@ -49,8 +49,8 @@ export async function run<D extends object>(
 }
 
 /**
- * Returns a function that processes the next stored page. A page that fails in the job's last attempt is processed item by item, so that one bad item
- * cannot stop the task.
+ * Returns a function that processes the next stored page. A page that fails in the job's last attempt is processed item by item, so that
+ * one bad item cannot stop the task.
  */
 export function pageStepper<D extends object, I, R, P>(
   { db, log, recentItems }: RunDeps & { recentItems: RecentItems },
@@ -158,8 +158,8 @@ export function walkStepper<D extends object>(
 class TaskOverError extends Error {}
 
 /**
- * Returns a function that takes the next step of a walk in parts. The part runs outside of a transaction and saves its progress in its own
- * transaction.
+ * Returns a function that takes the next step of a walk in parts. The handler gets no transaction: it opens one to complete the part, and
+ * calls `save` in it.
  */
 export function partStepper<D extends object>(
   { db }: RunDeps,

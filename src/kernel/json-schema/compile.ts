@@ -214,7 +214,10 @@ function* partsOf(schema: unknown, depth = 0): Generator<Record<string, unknown>
   for (const [key, value] of Object.entries(schema)) if (!dataKeywords.has(key)) yield* partsOf(value, depth + 1)
 }
 
-/** Checks patterns and references even where Ajv compiles nothing: in definitions that are not referenced, and for the value `{}`. */
+/**
+ * Checks patterns and references even where Ajv compiles nothing: in definitions that are not referenced, and for keys of
+ * `patternProperties` whose schema is `{}`.
+ */
 function checkParts(schema: Record<string, unknown>) {
   const parts = [...partsOf(schema)]
   const ids = parts.flatMap(({ $id }) => (typeof $id === 'string' ? [$id.replace(/#.*$/, '')] : []))

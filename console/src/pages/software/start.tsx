@@ -1,5 +1,5 @@
 /**
- * Starts the rollout of a version, to all endpoints that can upgrade or to filters. Shows how many endpoints would be offered the version.
+ * Starts the rollout of a version, to filters or to all endpoints that can upgrade. Shows how many endpoints would be offered the version.
  */
 import { useState } from 'react'
 import { useChange, useGet } from '../../api/query.ts'

@@ -117,8 +117,8 @@ function sortableNumber(value: number): string {
 const rangeBits = 14
 
 /**
- * Combines each n-gram with the range of the endpoint, so that the index has an entry for each range. This must equal the expression in
- * `search_candidates`.
+ * Combines each n-gram with the range of the endpoint, so that the index has an entry per n-gram and range. This must equal the
+ * expression in `search_candidates`.
  */
 export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
   const range = BigInt(Math.floor(seq / 2 ** rangeBits))

@@ -48,7 +48,7 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
   const { applications, seriesIds, fields } = cache
   const rejectAboveLimit = createSeriesLimit(seriesMax)
   const allSetsOf = async (application: store.Application, lists: string[][]) => {
-    // Samples that exceed the limit of any application are rejected without a query.
+    // A sample with more fields than an application may have series is rejected without a query.
     for (const fieldsOfSample of lists) rejectAboveLimit(application, fieldsOfSample, seriesMax)
     return await findOrCreateSets(cache, application, lists)
   }

@@ -105,7 +105,7 @@ export interface SlotRow {
   x: string | null
 }
 
-/** Reads the samples of a slot in pages, ordered by endpoint, time and number. Must be called in a transaction. */
+/** Reads the samples of a slot in pages, ordered by endpoint, time and `written`. Must be called in a transaction. */
 export async function* readSlot(sql: Sql, slot: number, pageSize: number): AsyncGenerator<SlotRow[]> {
   // The cursor reads in the order of the index, so that each page costs the same. A sort would read the whole slot before the first page.
   await sql`

@@ -38,8 +38,8 @@ export async function addCounts(sql: Sql, tenantId: string, counts: Count[], { w
 }
 
 /**
- * Returns a relation with the columns since, application_name, version_name, outbound, messages and bytes. It includes records that are not
- * packed yet.
+ * Returns a relation with the columns `since`, `application_name`, `version_name`, `outbound`, `messages` and `bytes`. It includes
+ * records that are not packed yet.
  */
 export const trafficStatistics = (sql: Sql, tenantId: string): Fragment => sql`
   select since, application_name, version_name, outbound, sum(messages)::bigint as messages, sum(bytes)::bigint as bytes from (

@@ -1,7 +1,7 @@
 /** Selects traffic statistics with the columns of documents. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
-/** `statistics` has the columns since, application_name, version_name, outbound, messages and bytes. */
+/** `statistics` has the columns `since`, `application_name`, `version_name`, `outbound`, `messages` and `bytes`. */
 export const statisticsRelation = (sql: Sql, statistics: Fragment): Fragment => sql`(
   select since as arrived_at, since as ts, 0 as index_no,
     md5(application_name || '/' || version_name || '/' || outbound || '/' || since)::uuid as id,
