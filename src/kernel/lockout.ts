@@ -13,8 +13,8 @@ export interface LockoutRule {
 }
 
 /**
- * An account is locked for all addresses after this many times the number of attempts that lock it for one address. The factor is so high
- * that a single attacker can hardly lock out other users.
+ * The number of wrong attempts that lock an account for all addresses is this many times the number that lock it for one address. The
+ * factor is so high that a single attacker can hardly lock out other users.
  */
 export const fromAllAddresses = 50
 
@@ -26,8 +26,8 @@ export interface Lockout {
   /** Returns the seconds until the key is unlocked; 0 if it is not locked. */
   lockedSeconds(key: string): number
   /**
-   * Counts a wrong attempt. Attempts count even while the key is locked, because many may be in progress when the lock begins. @param
-   * attemptedValue the wrong value; the first few of a window are remembered, and repeating them does not count
+   * Counts a wrong attempt, even while the key is locked, because many attempts may be in progress when the lock begins.
+   * @param attemptedValue the wrong value; the first few of a window are remembered, and repeating them does not count
    */
   recordFailure(key: string, attemptedValue?: string): void
   /** Removes all wrong attempts and locks of the key. */

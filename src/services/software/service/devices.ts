@@ -50,7 +50,7 @@ async function current(
   const { kit, plans, pushes, metrics } = deps
   const { endpointId } = endpoint
   const application = applicationOf(endpoint)
-  // Software has no names. Most applications have no software; for them a request costs no query.
+  // Software has only a default configuration, without a name. A request for an application without software costs no query.
   if (name !== undefined || !(await plans.latest(application))) return undefined
   const found = await store.findState(kit.db.sql, { ...application, endpointId })
   if (!found) return undefined

@@ -1,4 +1,4 @@
-/** Tests when an event whose nodes have died becomes a dead letter. */
+/** Tests how many nodes must die while they run an event before the event becomes a dead letter. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rulesServices } from '../../../../../test/harness/rules.ts'
