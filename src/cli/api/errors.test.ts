@@ -32,7 +32,7 @@ test('the error about a certificate of an unknown issuer names the setting for t
   assert.match(explain(refused), /check the address/)
 })
 
-test('a message of any length from a server is shortened', () => {
+test('a very long message from a server is shortened', () => {
   const error = new WaypostError('x'.repeat(1_000_000), { status: 400 })
   assert.ok(explain(error).length < 5000)
 })

@@ -49,7 +49,7 @@ export async function deleteOutgoing(sql: Sql, numbers: number[]) {
   await sql`delete from ingest.outgoing where no = any(${numbers}::bigint[])`
 }
 
-/** Returns the approximate number of waiting documents. The numbers of rolled back inserts are counted too. */
+/** Returns the approximate number of waiting documents. Inserts that were rolled back are counted too. */
 export async function estimateWaiting(sql: Sql): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`
     select coalesce(max(no) - min(no) + 1, 0)::float8 as waiting from ingest.outgoing`

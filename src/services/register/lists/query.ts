@@ -150,7 +150,7 @@ export function readMetadataFilter(filter: string | Record<string, unknown>): Co
 export function readMultiFilter(text: string): Pick<EndpointQuery, 'conditions' | 'sort'> {
   const field = 'multiFilter'
   const filter = readJson(text, field)
-  if ((filter.and === undefined) === (filter.or === undefined)) throw invalidField(field, 'expected either and or or')
+  if ((filter.and === undefined) === (filter.or === undefined)) throw invalidField(field, 'expected one of and, or')
   return { conditions: conditionsOf(filter, field, metadataKey), sort: readSort(filter, field, metadataKey) }
 }
 

@@ -26,7 +26,7 @@ for (const isAlone of [true, false])
     assert.equal(conflicts.needLookup(rows, 2), !isAlone)
   })
 
-test('if a slot is soon replaced, lookups in the next slot continue for the full time', () => {
+test('if a slot is replaced while endpoints are still looked up, they are looked up in the next slot too', () => {
   const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 60_000, isAlone: () => true })
   const rows = aStampedSample()
   assert.equal(conflicts.needLookup(rows, 1), true)
