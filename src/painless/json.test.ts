@@ -75,7 +75,7 @@ test('documents that contain themselves or are too large are rejected', () => {
   assert.throws(() => writeDocument(doubling), /too large/)
 })
 
-test('short numbers and plain texts, which have a faster way, are the same as with JSON of JavaScript', () => {
+test('short numbers and plain texts, which have faster code of their own, give the same results as JSON of JavaScript', () => {
   const numbers = ['0', '-0', '7', '-7', '10', '123456789', '-123456789', '1234567890', '2147483647', '2147483648']
   for (const text of [...numbers, '1.5', '1e3', '-1E-2', '123456789.25'])
     assert.equal(Number(toPlain(parseDocument(text))), Number(text) + 0, text)

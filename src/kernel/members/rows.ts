@@ -8,7 +8,7 @@ export interface NodeRow extends Member {
   secondsSinceHeartbeat: number
   sweptBy: string | null
   sweepEnded: boolean
-  /** False if the connection on which the node listened has ended, or if the row has no `listener` (its server process). */
+  /** False if `listener`, the server process of the connection on which the node listened, has ended or is not stored. */
   isListening: boolean
   /** True if the heartbeat of this node was written; false if other nodes sweep its rows. All rows have the same value. */
   isWritten: boolean

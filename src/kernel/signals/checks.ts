@@ -26,8 +26,8 @@ export interface Checks {
 }
 
 /**
- * Interval of the checks. A message of a dead node is delayed by this interval plus `staleMs` of rows.ts, which is less than a second
- * (document 5, 1.9).
+ * Interval of the checks. A message that a dead node has stored but not sent is delayed by this interval plus `staleMs` (signals/rows.ts),
+ * together less than a second (document 5, 1.9).
  */
 const everyMs = 650
 

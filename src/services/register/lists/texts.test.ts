@@ -33,7 +33,7 @@ suite('an endpoint in a list equals the endpoint that is read alone', () => {
     ['without a limit, with a condition', { limit: 0, endpointId: inOrder.join() }],
   ]
   for (const [name, parameters] of kinds)
-    test(name, async () => {
+    test(`an endpoint in a list ${name} equals the endpoint that is read alone`, async () => {
       const answer = await page(parameters)
       assert.deepEqual(ids(answer), inOrder)
       for (const endpoint of answer.body.content)
