@@ -11,10 +11,7 @@ import { findLinkedDevices, type LinkedDevice } from '../store/uplinks.ts'
 
 export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
-  /**
-   * The time of the latest sample, and the first of the consecutive milliseconds before it that samples also have. In milliseconds since
-   * 1970.
-   */
+  /** The latest sample has the time `last`. Samples also have every millisecond from `first` to `last`. In milliseconds since 1970. */
   latestTimes: { first: number; last: number }
   /** Earlier milliseconds that samples of the device have. The most recently added entry is last. */
   earlierTimes: Set<number>
