@@ -10,7 +10,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { configurationPush } from '../../../kernel/device-configuration.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import { createPace as createKernelPace, type Pace } from '../../../kernel/pace.ts'
+import { createPace, type Pace } from '../../../kernel/pace.ts'
 import { defineSignal } from '../../../kernel/signals.ts'
 import type { Register } from '../../register/contract.ts'
 import { pushingFailed } from '../log-messages.ts'
@@ -91,7 +91,7 @@ const concurrentPushes = 25
 const pauseMs = 6
 const lookupsPerStatement = 500
 
-const createPace = () => createKernelPace(undefined, pauseMs)
+const createPushPace = () => createPace(undefined, pauseMs)
 
 export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
@@ -196,13 +196,15 @@ async function findAfterMove(parts: Parts, endpoint: store.DeviceRef): Promise<s
 
 async function pushPage(parts: Parts, { tenantId, versionName, name, endpointIds }: WrittenPage) {
   const here = endpointIds.filter((endpointId) => parts.gateway.isConnected(endpointId))
-  await inTurn(here, createPace(), (endpointId) => pushToEndpoint(parts, { tenantId, versionName, name, endpointId }))
+  await inTurn(here, createPushPace(), (endpointId) =>
+    pushToEndpoint(parts, { tenantId, versionName, name, endpointId }),
+  )
 }
 
 async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: string; configId: string }) {
   const { kit, gateway } = parts
   if (!hasConnections(parts, tenantId)) return
-  const pace = createPace()
+  const pace = createPushPace()
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsPerPage })
     // A batch may name a version other than the current version of the endpoint.
@@ -224,7 +226,7 @@ function hasConnections({ gateway }: Parts, tenantId: string): boolean {
 async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceRef) => boolean) {
   const { kit, gateway } = parts
   const endpoints = [...gateway.connectedHere()].filter(isWanted)
-  const pace = createPace()
+  const pace = createPushPace()
   for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsPerPage) {
     const some = endpoints.slice(at, at + endpointsPerPage)
     const rows = await store.findUndispatched(kit.db.sql, some)
