@@ -14,7 +14,7 @@ type Dashboard = Extract<BodyOf<'dashboards.get'>, { definition: unknown }>
 export type NewChart = Omit<Extract<Widget, { kind: 'chart' }>, 'id' | 'x' | 'y' | 'width' | 'height'>
 
 const size = { width: 24, height: 9 }
-/** Maximum number of attempts. The change is repeated if another caller changed the dashboard at the same moment. */
+/** Maximum number of attempts to add a chart. An attempt fails if another caller changes the dashboard at the same time. */
 const attemptsMax = 3
 
 function withChart(widgets: readonly Widget[], chart: NewChart): Widget[] {

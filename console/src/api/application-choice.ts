@@ -18,7 +18,7 @@ function useRemembered({ values: { application }, set }: ChoiceAddress, known: r
   const remembered = known.includes(lastChosen) ? lastChosen : ''
   useEffect(() => {
     if (application !== '') lastChosen = application
-    // The user has removed the application. If it stayed remembered, the button that resets the conditions would change nothing.
+    // The user has removed the application from the address. If it stayed remembered, it would be added to the address again immediately.
     else if (hadOne.current) lastChosen = ''
     else if (remembered !== '') set({ application: remembered })
     hadOne.current = application !== ''

@@ -1,4 +1,4 @@
-/** Reads messages and refusals of devices: the status of a response, and the reason as a sentence. */
+/** Reads the status and the reason from a response to a device, and describes a refusal in a sentence. */
 import type { ItemOf } from './operation-types.ts'
 
 export type Message = ItemOf<'traffic.list'>

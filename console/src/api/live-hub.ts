@@ -34,7 +34,7 @@ export function createHub(url: string): Hub {
   let stream: { live: LiveStream; stop: AbortController } | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Gets a token from the tabs, one after the other, because a tab in the background may have been closed. */
+  /** Asks one tab after the other for a token until a tab returns a token, because a tab in the background may have been closed. */
   async function token(rejected?: string): Promise<string> {
     let failure: unknown = new Error('no tab is open')
     for (const listener of [...listeners.keys()].reverse())
@@ -69,7 +69,7 @@ export function createHub(url: string): Hub {
     }
   }
 
-  /** Reports why the stream ended. Later it opens a new stream with the subscriptions that exist then. */
+  /** Reports why the stream ended. After `reopenMs`, opens a new stream with the subscriptions that the tabs have then. */
   function openAgain(stop: AbortController, error: unknown) {
     if (stream?.stop !== stop) return
     close()

@@ -14,8 +14,8 @@ export type FromWorker =
 const hubs = new Map<string, Hub>()
 const tokenMs = 15_000
 /**
- * A tab without a message for this time counts as closed. A hidden tab sends a message only once a minute, because browsers slow down its
- * timers.
+ * A tab that sends no message for this time counts as closed. A hidden tab sends a message only once a minute, because browsers slow down
+ * its timers.
  */
 const silentMs = 200_000
 

@@ -18,7 +18,7 @@ export type LiveState =
 
 export interface LiveHandlers {
   onItems(items: Record<string, unknown>[], topic: string): void
-  /** Called when events may be missing. The page must read the list again. */
+  /** Called when the page may have missed events. It must then read its data again. */
   onGap?(topic: string): void
 }
 
@@ -156,7 +156,7 @@ export function useInterruption(): string | undefined {
   return useSyncExternalStore(hub.onInterruption, hub.interruption)
 }
 
-/** Calls the listener when the permissions of the caller have changed. The stream therefore stays open, even on pages without topics. */
+/** Calls the listener when the permissions of the caller have changed. For this, it keeps the stream open even on pages without topics. */
 export function usePermissionChanges(onChange: () => void) {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')

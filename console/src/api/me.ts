@@ -30,8 +30,8 @@ export const maySomewhere = (me: Me | undefined, scope: string) =>
   me?.permissions.some(({ scopes }) => holds(scopes, scope)) ?? false
 
 /**
- * Returns a function that returns whether the caller holds a scope. Without resources, it checks any resource; otherwise the tenant and
- * these resources.
+ * Returns a function that returns whether the caller holds a scope. If the function is called without resources, the scope may be on any
+ * resource; otherwise it must be on one of these resources, the tenant or the platform.
  */
 export function useMay(): (scope: string, ...resources: string[]) => boolean {
   const { data: present } = useMe()

@@ -1,8 +1,8 @@
 /** Runs a request with a signal of its own, so that its result does not keep other results in memory. */
 
 /**
- * Runs a request with its own signal, which is aborted when `signal` is aborted. A page keeps the signal of its request, to read the next
- * page. The signal of a query refers to the earlier pages, so a page that kept it would keep all earlier pages in memory.
+ * Runs a request with its own signal, which is aborted when `signal` is aborted. A page of a list keeps the signal of its request, because
+ * its `next` uses the signal. The signal of a query refers to the earlier pages, so it would keep all earlier pages in memory.
  */
 export async function untilAborted<T>(
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** Points of the API as rows and series. */
+/** Converts points of the API to rows. */
 import { msOf } from '../parts/time.tsx'
 
 interface Point {
@@ -25,7 +25,7 @@ export interface ValueRow {
 const nameOf = (series: string, valueName: string, isOnly: boolean) =>
   isOnly ? series.replace(/^auto~/, '') : `${series.replace(/^auto~/, '')} ${valueName}`
 
-/** Returns one row for each value of each series. In `points`, the newest point is first. */
+/** Returns one row for each value of each series. The points of a series may be in any order. */
 export function rowsOf(points: Record<string, readonly Point[]> | undefined): ValueRow[] {
   return Object.entries(points ?? {}).flatMap(([series, newestFirst]) => {
     const ordered = newestFirst.toSorted((a, b) => msOf(b.timestamp) - msOf(a.timestamp))

@@ -216,14 +216,17 @@ export interface Change<P extends OperationName> {
   reset(): void
 }
 
-/** Returns whether a query reads the deleted object, so that reading it again would fail: it has all arguments of the deletion. */
+/** Returns whether a query has all arguments of a deletion. It then reads the deleted object, and repeating the query would fail. */
 function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
   const queriedArgs = queried as Record<string, unknown>
   const ids = Object.entries(deleted)
   return ids.length > 0 && ids.every(([key, value]) => queriedArgs[key] === value)
 }
 
-/** Returns a function that calls an operation which changes data. `also` names other nouns whose lists and objects are then read again. */
+/**
+ * Returns a function that calls an operation which changes data. Afterwards, all lists and objects of its noun (`alerts` of
+ * `alerts.delete`) are read again; `also` names further nouns.
+ */
 export function useChange<P extends CallName>(name: P, { also = [] }: { also?: string[] } = {}): Change<P> {
   const { client } = useSession()
   const queries = useQueryClient()

@@ -18,7 +18,7 @@ const everyMs = 1_000
 
 interface RefreshOptions {
   enabled?: boolean
-  /** Called with the items of each event. An event has only the newest item, because the nouns are read again anyway. */
+  /** Called with the items of each event. An event has only the newest item, because all items are read again anyway. */
   onItems?(items: unknown[], topic: string): void
 }
 

@@ -7,7 +7,7 @@ import { problemOf } from './problems.ts'
 /** Maximum size of a download. A larger download would not fit into the memory of a page. */
 const bytesMax = 200 * 1024 * 1024
 
-/** Returns a function that saves the response of an operation as a file. The function returns the problem if it fails. */
+/** Returns a function that saves the response of an operation as a file. If the download fails, the function returns the problem. */
 export function useSaveDownload(): (
   name: string,
   args: object,

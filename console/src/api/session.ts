@@ -5,7 +5,7 @@ import { consolePath } from './platform.ts'
 import { NoTenantError, openProvider, type Provider, type Tokens } from './provider.ts'
 
 export type SessionState =
-  /** `isAsked`: the provider was asked for tokens, so that the page has time until it answers. */
+  /** `isAsked`: the request for tokens was sent. The page can render its frame while it waits for the response. */
   | { kind: 'starting'; isAsked?: boolean }
   | { kind: 'signed-in' }
   | { kind: 'signing-out' }
@@ -70,7 +70,7 @@ interface Keeper {
   renewInBackground(): void
   /** Resolves when no renewal is in progress. */
   settled(): Promise<unknown>
-  /** Forgets the tokens, because the login has ended. Responses that are still on their way belong to that login and are not stored. */
+  /** Forgets the tokens, because the login has ended. Tokens that still arrive belong to that login and are not stored. */
   forget(): void
 }
 
@@ -89,12 +89,12 @@ function createKeeper(
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
     timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
-    // Requests that wait for a token are sent before the page is rendered.
+    // The new state is set in the next task, so that requests that wait for a token are sent before the page is rendered.
     void nextTask().then(() => tokens && on.stored(tokens))
     return fresh
   }
 
-  /** Gets tokens and stores them, unless the login ended while the request was in progress: the tokens belong to that login. */
+  /** Gets tokens and stores them. If the login ends during the request, the tokens belong to the ended login and are not stored. */
   async function storeFrom(request: () => Promise<Tokens | undefined>): Promise<Tokens | undefined> {
     const ended = endedLogins
     const fresh = await request()
@@ -165,7 +165,7 @@ const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 's
 
 const withoutTokens = ['starting', 'failed', 'no-tenant', 'no-cookies']
 
-/** Throws if a caller cannot get a token. It is called when no sign-in is in progress. */
+/** Throws if the session cannot give a token to a caller. Must be called only when no sign-in is in progress. */
 function throwIfEnded({ kind }: SessionState, tokens: Tokens | undefined) {
   if (kind === 'signed-out' || kind === 'signing-out') throw new SessionEndedError('You are signed out')
   if (kind === 'expired') throw new SessionEndedError('Your session has ended')
@@ -205,7 +205,7 @@ export function createSession(tenant: string): Session {
   const state = createState()
   let secondsAhead = 0
   let user: string | undefined
-  /** The present sign-in. It ends with or without tokens. */
+  /** Resolves when the sign-in that is in progress ends, with or without tokens. Undefined if no sign-in is in progress. */
   let starting: Promise<void> | undefined
   const connect = retried(async () => {
     const provider = await openProvider(tenant)
@@ -255,7 +255,7 @@ export function createSession(tenant: string): Session {
     if (last) await connected.signOut(last)
   }
 
-  /** Continues the session after another tab has signed in. A renewal in progress is awaited, because it may have begun before that. */
+  /** Continues the session after another tab has signed in. First waits for a renewal that may have begun before that sign-in. */
   async function continueSession() {
     await tokens.settled()
     if (state.get().kind !== 'signed-in' && !starting) tokens.renewInBackground()

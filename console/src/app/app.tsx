@@ -41,7 +41,7 @@ function tenantAt(pathname: string, search: string): string | undefined {
   return first
 }
 
-/** `opened` is undefined if the address has no tenant. */
+/** The whole console. If the address has no tenant, `opened` is undefined and the user chooses a tenant. */
 export function App({ opened }: { opened: OpenedSession | undefined }) {
   return (
     <ErrorBoundary title={texts.product}>

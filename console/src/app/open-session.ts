@@ -16,7 +16,7 @@ export interface Start {
 }
 
 export interface OpenedSession extends Start {
-  /** The object stays the same, because it is the value of a context. */
+  /** The value of `ClientContext`. It stays the same object, because a new object would render all components again. */
   context: { session: Session; client: Client }
   /** True if the sign-in probably needs no form. The frame is then rendered during the sign-in, and shown after it. */
   isExpected: boolean

@@ -99,7 +99,7 @@ function useEntries(searchText: string): { title: string; entries: Entry[] }[] {
   const { session } = useSession()
   const { data: me } = useMe()
   const may = useMay()
-  // Pages are searched after every letter, so that Enter opens the page that was typed. Only the requests to the API use the deferred text.
+  // Pages are searched after every letter, so that Enter opens a page that matches all letters. Only requests use the deferred text.
   const search = useDeferredValue(searchText)
   const found = useList(
     'endpoints.directory.list',

@@ -19,8 +19,8 @@ import { texts } from './texts.ts'
 const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
 /**
- * If the sign-in probably needs no form, the frame is rendered while the provider answers the first sign-in, and hidden until it has ended.
- * The requests of the frame wait for the sign-in (`session.token`), and are sent immediately after it.
+ * Shows the console, or why there is no session. If the sign-in probably needs no form, the frame is rendered during the first sign-in and
+ * hidden until the sign-in has ended. The requests of the frame wait for the sign-in (`session.token`), and are sent immediately after it.
  */
 export function SessionGate({ opened }: { opened: OpenedSession }) {
   const { context, tenant, closes, isExpected } = opened

@@ -29,9 +29,9 @@ const loadPalette = () => import('./palette.tsx')
 const Palette = lazyFile(loadPalette)
 
 interface Props {
-  /** If it is true, the page keeps its input, but nothing of it is shown. */
+  /** If true, nothing of the page is shown, but the page keeps its input. */
   isHidden: boolean
-  /** If it is true, nothing is shown until the permissions of the caller are known, because the navigation is rendered before. */
+  /** If true, nothing is shown until the permissions of the caller are known: until then, the navigation lists pages without permission. */
   waitsForMe: boolean
 }
 
@@ -42,7 +42,7 @@ export function Shell({ isHidden, waitsForMe }: Props) {
   const { data: me, problem } = useMe()
   const isWaiting = waitsForMe && !me && !problem
   const services = useMemo(() => {
-    // Every link of a table asks, so the answer for a page is computed once.
+    // Every link of a table calls this function, so the result for a page is computed only once.
     const known = new Map<PageEntry, boolean>()
     const mayOpenPath = (path: string) => {
       const page = me && findPage(path.split(/[?#]/)[0]!)?.page

@@ -1,4 +1,4 @@
-/** Keys that work on every page. Keys without Ctrl do nothing while a field has the focus. */
+/** Keys that work on every page. Keys without Ctrl do nothing while a field has the focus or a dialog or menu is open. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'

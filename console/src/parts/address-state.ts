@@ -1,7 +1,8 @@
 /**
  * State of a page in its address, so that a shared link opens the same view.
  *
- *     const [view, setView] = useAddressState({ q: text(), sort: oneOf(['id', '-id'], 'id'), page: wholeNumber(0) })
+ *     const view = useAddressState({ q: text(), sort: oneOf(['id', '-id'], 'id'), page: wholeNumber(0) })
+ *     view.set({ page: view.values.page + 1 })
  */
 import { useCallback, useMemo } from 'react'
 import { useLocation, useSearch } from 'wouter'

@@ -4,7 +4,7 @@ import { count } from './texts.ts'
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
 
-/** Returns `1.4 GB`, in steps of 1,000. */
+/** Returns a number of bytes in a readable unit, such as `1.4 GB`. A kilobyte has 1,000 bytes. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -22,7 +22,7 @@ const steps: [string, number][] = [
   ['s', 1],
 ]
 
-/** Returns `2 d 3 h`: the two largest units. */
+/** Returns a duration in its two largest units, such as `2 d 3 h`. */
 export function formatSeconds(seconds: number): string {
   const whole = Math.round(seconds)
   const first = steps.findIndex(([, size]) => whole >= size)
@@ -39,7 +39,7 @@ export function formatSeconds(seconds: number): string {
     .join(' ')
 }
 
-/** Shows how much of a limit is used, as a bar and a text. If `isBad` is true, the platform reports a problem. */
+/** Shows how much of a limit is used, as a bar and a text. If `isBad` is true, the bar has the colour of errors, whatever its length. */
 export function Meter({
   label,
   value,

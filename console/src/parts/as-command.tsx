@@ -40,7 +40,7 @@ function Commands({ operation, args }: { operation: string; args: Record<string,
   const [found, setFound] = useState<CommandTexts>()
   const [problem, setProblem] = useState<string>()
   const key = JSON.stringify(args)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text stands for the arguments
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` changes only if the arguments change; `args` changes at each render
   useEffect(() => {
     commandTexts(operation, args).then(setFound, (error: Error) => setProblem(error.message))
   }, [operation, key, commandTexts])

@@ -12,14 +12,14 @@ export interface RowHandlers {
 }
 
 /**
- * Returns the tab index of a cell. Tab reaches only one cell of the grid, and the arrow keys move to the other cells. `active` is the
- * column of this cell, if the cell is in this row.
+ * Returns the tab index of a cell. Tab reaches only the active cell of the grid, and the arrow keys move to the other cells. `active` is
+ * the column of the active cell; undefined if the active cell is in another row.
  */
 const tabIndexOf = (active: number | undefined, column: number) => (active === column ? 0 : -1)
 
 interface Shared {
   handlers: RowHandlers
-  /** Column of the active cell, if it is in this row. */
+  /** Column of the active cell, which is the cell that Tab reaches. Undefined if the active cell is in another row. */
   active: number | undefined
 }
 

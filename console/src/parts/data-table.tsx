@@ -27,7 +27,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
 
-  // A page of the list can be empty although further pages follow. The head is rendered meanwhile, so that only rows are left to render.
+  // A page of the list can be empty although further pages follow, so the table is then still loading. The head is rendered during the
+  // loading, so that only rows are left to render.
   const isLoading = list.isLoading || (items.length === 0 && hasMore)
   if (!isLoading && items.length === 0)
     return list.problem ? <ErrorNote problem={list.problem} onRetry={list.reload} /> : props.empty
@@ -145,7 +146,7 @@ function useOneTabStop(scroller: RefObject<HTMLDivElement | null>) {
   })
 }
 
-/** Returns the frame of the table. If all rows fit on the screen, the table ends with its last row. */
+/** Returns the attributes of the frame of the table. If all rows fit on the screen, the frame ends with the last row. */
 const frameOf = (isOld: boolean, rowsHeight: number) => ({
   className: isOld ? 'table-scroll is-old' : 'table-scroll',
   style: { ['--rows' as string]: `${rowsHeight}px` },
@@ -203,7 +204,7 @@ function handleKey<T>(
   }
   const isControl = (event.target as HTMLElement).matches('input, button, a')
   const isButton = (event.target as HTMLElement).matches('button')
-  // The space key also selects the row if the checkbox has the focus, because the focus has possibly not moved to the cell yet.
+  // Space selects the active row even if a checkbox has the focus: after an arrow key, the focus may still be on the previous checkbox.
   if (event.key === ' ' && row >= 0 && !isButton) select(row, event.shiftKey)
   else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
   else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()

@@ -31,7 +31,7 @@ export function Dialog(props: DialogProps) {
   const { hasTyped, compareNow } = useTypedText(element, isOpen)
   const before = useFormsBefore(isOpen)
   const asks = !isAlert && !isDone
-  // Fields outside of a form count as unsaved input too. The page then stays open when the user loses the permission for it.
+  // Text in fields outside of a form counts as unsaved input too, so that the page stays open if the user loses the permission for it.
   useUnsaved(hasTyped && asks)
   function leaveHere(action: () => void) {
     if (!asks) return action()

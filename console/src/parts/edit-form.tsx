@@ -51,7 +51,7 @@ export function EditForm<V extends object, T, O extends { kind: SaveOutcome }>(p
   const theirValues = (data: T) => props.valuesOf?.(data) ?? {}
   // The values of the version that the input is based on.
   const [base, setBase] = useState<Partial<V>>(form.values)
-  /** Returns the values of the form that an object has. */
+  /** Returns the input of the user, for the fields that the stored object has. */
   const yourValues = (theirs: object) =>
     Object.fromEntries(Object.keys(theirs).map((name) => [name, form.values[name as keyof V]]))
   function replace(theirs: Partial<V>, values: Partial<V>) {

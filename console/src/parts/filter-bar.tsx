@@ -16,7 +16,7 @@ export function SearchBox({ label, value, onChange }: { label: string; value: st
   const input = useRef<HTMLInputElement>(null)
   const last = useRef(value)
   useEffect(() => {
-    // The address was changed elsewhere on the page, so the field shows the new value.
+    // The value was changed outside of this field, for example by a reset of the conditions, so the field shows the new value.
     if (value !== last.current) setTyped(value)
     last.current = value
   }, [value])

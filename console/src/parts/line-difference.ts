@@ -6,8 +6,8 @@ export interface DifferenceLine {
 }
 
 /**
- * Maximum size of the table of the comparison, which is the product of both lengths. If it would be larger, all differing lines are shown
- * as removed and added.
+ * Maximum number of cells in the table of the comparison: old lines multiplied by new lines. If there would be more cells, all differing
+ * lines are shown as removed and added.
  */
 const cellsMax = 1_000_000
 

@@ -1,6 +1,6 @@
 /**
- * Joins two changes of one object, key by key: a key that the user has not changed gets the value of the other caller. So both changes are
- * kept unless both callers changed the same key.
+ * Joins the changes that the user and another caller made to one object, key by key: keys that the user has changed keep the values of the
+ * user, and all other keys get the values of the other caller.
  */
 
 /** A field with both values: the stored value, and the value that the user wants to save. */
@@ -63,6 +63,6 @@ export function compareKeys(base: object, theirs: object, yours: object, togethe
 export const mergeJson = (base: unknown, theirs: unknown, yours: unknown): unknown =>
   isObject(base) && isObject(theirs) && isObject(yours) ? mergeKeys(base, theirs, yours) : yours
 
-/** Compares JSON documents. `name` is the name of the whole document, if one of the documents is not an object. */
+/** Compares JSON documents key by key. If one of them is not an object, they are compared as one field with the name `name`. */
 export const compareJson = (name: string, base: unknown, theirs: unknown, yours: unknown): ComparedField[] =>
   isObject(base) && isObject(theirs) && isObject(yours) ? compareKeys(base, theirs, yours) : [{ name, theirs, yours }]

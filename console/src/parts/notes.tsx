@@ -58,7 +58,7 @@ export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: ((
 const permissionText = (scope: string | undefined) =>
   scope ? texts.noPermissionText(scope) : texts.noPermissionUnknown
 
-/** Names the missing scope. */
+/** Shows that the caller lacks a permission, and names the missing scope. */
 export const PermissionNote = ({ scope }: { scope?: string | undefined }) => (
   <EmptyState icon="lock" title={texts.noPermission}>
     {permissionText(scope)}

@@ -1,6 +1,6 @@
 /**
- * Formats relative times in English, such as `3 minutes ago`, with the texts of `Intl.RelativeTimeFormat`. `Intl` is not used, because its
- * first use in a tab takes 30 ms, and 120 ms on a slow computer, which would delay the first rows of a list.
+ * Formats relative times in English, such as `3 minutes ago`, with the same texts as `Intl.RelativeTimeFormat`. `Intl` is not used, because
+ * its first use in a tab takes 30 ms, and 120 ms on a slow computer, which would delay the first rows of a list.
  */
 type Unit = 'second' | 'minute' | 'hour' | 'day' | 'month' | 'year'
 
@@ -13,7 +13,7 @@ const steps: [Unit, number][] = [
   ['year', Number.POSITIVE_INFINITY],
 ]
 
-/** Returns the number of the largest unit that fits: −3 and `minute` for 200 seconds ago. */
+/** Returns a time relative to now, in the largest unit that fits: −3 and `minute` for a time 200 seconds ago. */
 export function relativeTo(ms: number, now: number): [number, Unit] {
   let value = (ms - now) / 1000
   for (const [unit, size] of steps) {

@@ -7,7 +7,7 @@ export interface SegmentOption<T extends string> {
   count?: number | undefined
 }
 
-/** A choice between a few conditions, each with a count: `<Segments label="Connection" options={…} value={…} onChange={…} />`. */
+/** A choice between a few options, which can have counts: `<Segments label="Connection" options={…} value={…} onChange={…} />`. */
 export function Segments<T extends string>({
   label,
   options,

@@ -9,7 +9,7 @@ export interface CommandTexts {
 }
 
 export interface PartsServices {
-  /** Returns an operation as commands. */
+  /** Returns the call of an operation as commands for curl, the command line and the SDK. */
   commandTexts(operation: string, args: Record<string, unknown>): Promise<CommandTexts>
   /** Returns whether the user may open the page of a path. */
   mayOpen(path: string): boolean

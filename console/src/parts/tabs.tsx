@@ -8,7 +8,7 @@ export interface TabsProps {
   current: string
   /** Parameter of the address that has the id of the tab. */
   parameter?: string
-  /** Other parameters of the address that the tabs share. */
+  /** Other parameters of the address, which stay the same when the user selects another tab. */
   keep?: readonly string[]
   children: ReactNode
 }
@@ -20,7 +20,7 @@ export function Tabs({ label, tabs, current, parameter = 'tab', keep = [], child
   const path = `~${usePathname()}`
   const search = new URLSearchParams(useSearch())
   const bar = useRef<HTMLElement>(null)
-  // On a narrow screen the bar scrolls, and the selected tab may be outside. `scrollIntoView` would also scroll the page.
+  // On a narrow screen, the selected tab may be outside the visible part of the bar. `scrollIntoView` would also scroll the page.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when another tab is selected
   useEffect(() => {
     const list = bar.current?.querySelector('ul')

@@ -76,7 +76,7 @@ const subscribe = (listener: () => void) => {
 /** Returns the names of all time zones that the browser supports. */
 export const timeZones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 
-/** Returns `3 minutes ago`. */
+/** Returns a relative time, such as `3 minutes ago`. */
 export const ago = (instant: Instant, now = Date.now()) =>
   formats.relative(relativeTo(new Date(instant).getTime(), now))
 

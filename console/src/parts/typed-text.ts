@@ -31,7 +31,7 @@ export function useTypedText(within: RefObject<HTMLElement | null>, isActive: bo
       setTyped(false)
     }
     document.addEventListener('beforeinput', remember, true)
-    // A new rendering before React handles this event would reset the field, so the comparison waits.
+    // The comparison waits until React has handled the event, because a rendering before that would reset the field.
     const compareLater = () => void setTimeout(compare)
     document.addEventListener('input', compareLater, true)
     document.addEventListener('submit', forget, true)
@@ -43,7 +43,7 @@ export function useTypedText(within: RefObject<HTMLElement | null>, isActive: bo
       document.removeEventListener('submit', forget, true)
     }
   }, [within, isActive, compare])
-  // After saving, a dialog may show a result instead of its fields.
+  // The fields are also compared after each rendering, because a dialog may show a result instead of its fields after saving.
   useEffect(compare)
   // A part of the dialog may have emptied a field after the last comparison. `compareNow` therefore compares again.
   return { hasTyped, compareNow: () => flushSync(compare) }

@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 
 type Session = ItemOf<'me.sessions.list'>
 
-/** Returns `Firefox on Linux`, or the whole user agent if the program is not known. */
+/** Returns the program of a session, such as `Firefox on Linux`, or the whole user agent if the program is not known. */
 function programOf({ userAgent, clientId }: Session): string {
   if (!userAgent) return clientId ?? texts.unknown
   const nameIn = (names: [RegExp, string][]) => names.find(([pattern]) => pattern.test(userAgent))?.[1]

@@ -7,19 +7,19 @@ export interface FieldProps {
   /** The whole schema, for references. */
   root: unknown
   schema: unknown
-  /** Undefined if the key is absent. */
+  /** The value that the field shows; undefined if the JSON document does not contain the value. */
   value: unknown
-  /** Undefined removes the key. */
+  /** Called with the new value; undefined removes the value from the document. */
   onChange(value: unknown): void
-  /** JSON pointer of the value, as the platform names it. */
+  /** JSON pointer to the value. Violations that the platform reports have the same pointers. */
   path: string
-  /** Key of the value; undefined for the whole document. */
+  /** Property name of the value; undefined for the whole document and for an item of a list. */
   name?: string | undefined
   label: string
   isRequired: boolean
   violations: Violation[]
   depth: number
-  /** True if the caller shows the name of the object, so that its fields need no heading. */
+  /** True if the surrounding field already shows the name of the object, so that the fields of the object need no heading. */
   isInline?: boolean
 }
 

@@ -35,7 +35,7 @@ export function prettyJson(text: string): string {
   return problem === undefined ? JSON.stringify(value, null, 2) : text
 }
 
-/** Returns a draft. `before` is the stored text; until the user types, the draft follows its changes. */
+/** Returns a draft of JSON. `before` is the stored text; until the user types, the draft has the same text, even if `before` changes. */
 export function useJsonDraft(before: string): JsonDraft {
   const [typed, setTyped] = useState<{ text: string } | { value: unknown }>()
   const [savedText, setSavedText] = useState<string>()
@@ -69,7 +69,7 @@ export interface SchemaEditorProps {
   label: string
   /** Name of the field in the API. */
   name?: string
-  /** The JSON schema, or undefined without a schema. */
+  /** The JSON schema; undefined if there is no schema. */
   schema: unknown
   draft: JsonDraft
   /** The stored text, with which the draft is compared; undefined if nothing is stored yet. */

@@ -29,7 +29,7 @@ export function SchemaField(props: FieldProps) {
   const field = useMemo(() => fieldOf(root, schema), [root, schema])
   const [isOpen, setOpen] = useState(false)
   const isText = field.control.kind === 'text' || depth > depthMax
-  // An editor is large, so the editor of an absent key is opened by a button.
+  // A text editor is large. While an optional value is absent, only a button is shown, which opens the editor.
   if ((isText || field.schema[collapsed] === true) && value === undefined && !props.isRequired && !isOpen)
     return (
       <div>

@@ -24,7 +24,7 @@ export interface Field {
   isNullable: boolean
 }
 
-/** A keyword for schemas that the console creates. While the value of the key is absent, its field is a button that opens the field. */
+/** Keyword for schemas that the console creates. While an optional property with this keyword has no value, a button opens its field. */
 export const collapsed = 'x-console-collapsed'
 
 const hopsMax = 20
@@ -101,7 +101,7 @@ export function fieldOf(root: unknown, part: unknown): Field {
   return field
 }
 
-/** Reads a field. `hops` counts nested alternatives, so that an alternative that refers to itself ends. */
+/** Reads a field. `hops` counts nested alternatives, so that the reading ends even if an alternative refers to itself. */
 function readField(root: unknown, part: unknown, hops: number): Field {
   const schema = hops > hopsMax ? undefined : resolve(root, part, { left: mergesMax })
   if (!schema) return { control: { kind: 'text' }, schema: isObject(part) ? part : {}, isNullable: false }
@@ -186,11 +186,11 @@ export function fits({ control, isNullable }: Field, value: unknown): boolean {
   }
 }
 
-/** Maximum depth and number of parts of a new value. A schema can require itself, so further parts are left out. */
+/** Maximum depth and number of parts of a new value. Without a maximum, the value for a schema that requires itself would have no end. */
 const depthMax = 5
 const partsMax = 200
 
-/** Returns an initial value: the default and the required parts, or undefined if there is no useful value. */
+/** Returns an initial value: the default of the schema, or else a value with the required parts. Undefined if no value is useful. */
 export function newValueOf(root: unknown, part: unknown, depth = 0, budget = { left: partsMax }): unknown {
   if (depth > depthMax || budget.left-- <= 0) return undefined
   const { control, schema } = fieldOf(root, part)
@@ -291,12 +291,12 @@ export const pointer = (path: string, key: string | number) =>
   `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 export interface Violation {
-  /** JSON pointer, as the platform names it. */
+  /** JSON pointer to the invalid value, as given in the error of the platform. */
   path: string
   message: string
 }
 
-/** A missing key is reported at its object; a form shows it at the field. */
+/** Returns a violation with the path of its field: the platform reports a missing property at the object, a form at the field. */
 export const atField = ({ path, message }: Violation): Violation => {
   const [, key] = /required property '((?:[^'\\]|\\.)+)'/.exec(message) ?? []
   return { path: key === undefined ? path : pointer(path, key), message }

@@ -7,7 +7,7 @@ import { schemaTexts as texts } from './schema-texts.ts'
 
 const textOf = (value: unknown) => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
-/** Reports whether a text within the form is valid (undefined) or has a problem. A draft with a problem is not saved. */
+/** Context with the function to which text fields report their problem; undefined if a text is valid. A draft with a problem is not saved. */
 export const BrokenTexts = createContext<(path: string, problem: string | undefined) => void>(() => {})
 
 function useReportedProblem(path: string, problem: string | undefined) {
@@ -20,8 +20,8 @@ function useReportedProblem(path: string, problem: string | undefined) {
 }
 
 /**
- * Returns the state of a text field for JSON. The text stays as the user typed it, and the value changes when the text is valid JSON. If
- * the text is empty, the key is absent.
+ * Returns the state of a text field for JSON. The text stays as the user typed it, and the value changes when the text is valid JSON. An
+ * empty text removes the value.
  */
 function useText(value: unknown, onChange: (value: unknown) => string | undefined) {
   const [typed, setTyped] = useState<{ text: string; value: string; problem: string | undefined }>()
@@ -73,7 +73,7 @@ export function TextValue({
   )
 }
 
-/** Edits the keys that the schema does not name, as one text. Changes in the form do not affect these keys. */
+/** Edits the keys that the schema does not name, as one text. Changes in the other fields of the form do not affect these keys. */
 export function OtherKeys({
   object,
   known,
