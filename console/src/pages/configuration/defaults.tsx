@@ -86,10 +86,10 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const before = current ? prettyJson(current.config) : ''
   const stored = useJsonDraft(before)
   const schema = useConfigurationSchema(appName, appVersionName)
-  // The version that was read when the user began to type. The page may read it again later; the older ETag then still detects a change of
-  // another caller.
+  // The configuration that was read when the user began to type. The page may read the configuration again later; the older ETag then still
+  // detects a change of another caller.
   const [base, setBase] = useState<{ etag: string | undefined; value: unknown }>()
-  // The version that another caller has replaced. Undefined as soon as the page has read the new version.
+  // The configuration that another caller has replaced. Undefined as soon as the page has read the new configuration.
   const [replaced, setReplaced] = useState<typeof base>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)

@@ -107,8 +107,8 @@ const newestOf = (rows: ValueRow[]) =>
     .join(', ')
 
 /**
- * Returns whether a refusal may concern this device. A failed connection names neither endpoint nor version, so it may come from this
- * device.
+ * Returns whether a refusal may concern this device. The refusal of a connection names neither endpoint nor version, so the connection may
+ * be of this device.
  */
 const concerns = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId ? refusal.endpointId === endpointId : (refusal.appVersionName ?? versionName) === versionName

@@ -1,4 +1,4 @@
-/** The first step: an application with a version, chosen or new, and an endpoint. */
+/** The first step of connecting a device: the user chooses or creates an application version, and registers an endpoint. */
 import { type FormEvent, useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

@@ -104,7 +104,7 @@ export function Lines({ endpoint, kind, onKind, token, onToken }: LinesProps) {
   )
 }
 
-/** Advice for devices on other machines. A first attempt on this machine does not need it; a microcontroller is always another machine. */
+/** Advice for devices on other machines. It is open at first only for a microcontroller, which is always another machine. */
 function Elsewhere({ isOpen, url, mqttsUrl }: { isOpen: boolean; url: string; mqttsUrl: string | undefined }) {
   if (!isLoopback(url) && mqttsUrl === undefined) return null
   return (

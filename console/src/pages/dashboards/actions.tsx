@@ -18,7 +18,7 @@ import { texts } from './texts.ts'
 
 export const addressOf = (dashboardId: string) => `/dashboards/${encodeURIComponent(dashboardId)}`
 
-/** Returns a function that creates a dashboard and opens it. The function returns the problem if it fails. */
+/** Returns the function `open`, which creates a dashboard and opens its page. If the creation fails, `open` returns the problem. */
 export function useCreateDashboard() {
   // `me` is read again, because the creator of a dashboard gets permissions on it.
   const create = useChange('dashboards.create', { also: ['me'] })

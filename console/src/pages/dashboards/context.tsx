@@ -21,7 +21,7 @@ import {
 export const refreshes = ['live', '10s', '1m', '5m', 'off'] as const
 export type Refresh = (typeof refreshes)[number]
 
-/** Interval at which data is read again. With `live`, points arrive through the stream, and only other data is read again. */
+/** Interval at which data is read again. With `live`, new points also arrive through the stream. */
 const refreshMs: Record<Refresh, number | undefined> = {
   live: 15_000,
   '10s': 10_000,
@@ -30,7 +30,7 @@ const refreshMs: Record<Refresh, number | undefined> = {
   off: undefined,
 }
 const tickMs = 10_000
-/** Maximum number of names in a live subscription. */
+/** Maximum number of endpoints, and of names of series, in a live subscription. */
 const namesMax = 1_000
 
 export type Application = { kind: 'known'; name: string } | { kind: 'loading' } | { kind: 'missing' }
@@ -43,7 +43,7 @@ export interface DashboardState {
   timeOf(reference: string | undefined): string
   periodOf(reference: string | undefined): Period
   applicationOf(endpointId: string): Application
-  /** Undefined if the data is not read again automatically. */
+  /** Interval at which data is read again; undefined if data is not read again automatically. */
   refreshMs: number | undefined
   zoom(reference: string | undefined, period: Period): void
 }
@@ -110,7 +110,7 @@ export function DashboardProvider({ definition, values, onTime, refresh, onLiveS
   )
 }
 
-/** Returns the current time, updated every ten seconds. It is rounded, so that all widgets request the same period. */
+/** Returns the time, which is updated every ten seconds while `isOn`. All widgets use this time, so they request the same period. */
 function useTicking(isOn: boolean): number {
   const [now, setNow] = useState(nowMs)
   useEffect(() => {
@@ -121,7 +121,7 @@ function useTicking(isOn: boolean): number {
   return now
 }
 
-/** Returns one subscription for each application, for any number of widgets. */
+/** Returns one live topic for each application, with the endpoints and series of all widgets. */
 function topicsOf({ variables = [], widgets }: Definition, values: Values, byId: Map<string, string>): LiveTopic[] {
   const byApplication = new Map<string, { endpointIds: Set<string>; seriesNames: Set<string> }>()
   for (const { endpoint, timeSeries } of widgets.flatMap(seriesOfWidget)) {

@@ -18,7 +18,7 @@ export type Endpoint = ItemOf<'endpoints.directory.list'>
 const seriesMark = 'series:'
 const metadataMark = 'metadata.'
 const seriesNameOf = (column: string) => (column.startsWith(seriesMark) ? column.slice(seriesMark.length) : undefined)
-/** Other names of the same field. */
+/** Further names of fields, each with the usual name of the field. */
 const aliases: Record<string, string> = {
   id: 'endpointId',
   appName: 'application',
@@ -93,7 +93,7 @@ export function apiSortOf(sort: string | undefined): { sort: string; sortOrder: 
   return { sort: key === '' ? 'endpointId' : key, sortOrder: descending ? 'desc' : 'asc' }
 }
 
-/** Sorts the endpoints that were read by a value of a series, because the API cannot sort by series. */
+/** Sorts endpoints by the newest value of a series. The API cannot do this, so only the endpoints that were read are sorted. */
 export function sortedBySeries(items: Endpoint[], sort: string | undefined, newest: NewestValues): Endpoint[] {
   const column = sort?.replace(/^-/, '')
   if (column === undefined || seriesNameOf(column) === undefined) return items
@@ -132,7 +132,7 @@ export function useEndpoints({ application, filter, sort, limit, enabled = true 
 
 const idsMax = 100
 
-/** Reads the newest values of the series that columns name, with one request for each application and hundred endpoints. */
+/** Reads the newest values of the series that columns name. One request reads the values of up to 100 endpoints of an application. */
 export function useNewestValues(endpoints: readonly Endpoint[], columns: readonly string[]) {
   const dashboard = useDashboard()
   const names = [...new Set(columns.map(seriesNameOf).filter((name) => name !== undefined && name !== ''))] as string[]

@@ -1,4 +1,4 @@
-/** Points that arrived live, kept by series for the widgets of a dashboard. One subscription of the page delivers them. */
+/** Points that arrived live, kept by series for the widgets of a dashboard. The subscriptions of the dashboard deliver these points. */
 import { createContext, useContext, useSyncExternalStore } from 'react'
 import type { Point } from '../../parts/chart-series.ts'
 import { grouped } from '../../parts/group.ts'

@@ -39,7 +39,7 @@ export function Settings({ contents, onChange, nameProblem }: SettingsProps) {
       variables.map((old, index) => (index === at ? one : old)),
       `variable ${at} ${field}`,
     )
-  /** Widgets that use the variable get its new name. */
+  /** Renames a variable. Widgets that refer to the variable get the new name too. */
   const rename = (at: number, to: string) =>
     onChange(({ definition, ...rest }) => {
       const from = definition.variables?.[at]?.name ?? ''

@@ -18,7 +18,7 @@ export interface VariablesProps {
   variables: readonly Variable[]
   values: Values
   onChange(values: Values): void
-  /** Absent in the editor. */
+  /** State and functions of the automatic refresh. Absent in the editor, which shows no controls for the refresh. */
   refreshing?: {
     refresh: Refresh
     onRefresh(refresh: Refresh): void

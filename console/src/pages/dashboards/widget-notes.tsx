@@ -24,7 +24,7 @@ export const WidgetNote = ({
 const idsShown = 3
 const short = (id: string) => withoutInvisible(cut(id, 60).shown)
 
-/** Names the series that cannot be shown, because their endpoint is not chosen or no longer exists. */
+/** Says why series cannot be shown: their endpoint is not chosen, does not exist, or may not be read by the caller. */
 export function LocatedNotes({ located: { missing, unchosen } }: { located: Located }) {
   const { hasVariable } = useDashboard()
   return (

@@ -62,7 +62,7 @@ export function WidgetBody({ widget, isTable, isActive }: { widget: Widget; isTa
   )
 }
 
-/** Returns whether the element has been visible. Widgets further down read no data until they have been visible. */
+/** Returns a ref for an element, and whether the element has been visible. A widget reads no data until it has been visible. */
 function useHasBeenVisible() {
   const ref = useRef<HTMLDivElement>(null)
   const [isSeen, setSeen] = useState(false)

@@ -20,7 +20,7 @@ export interface BulkParameters {
 const firstMerge = '{\n  \n}'
 const ttlDefault = 3600
 
-/** Returns the body of the operation, or the problem with the input. */
+/** Returns the body of the operation, and the problems of the input by field. */
 export function bodyOf(
   kind: BulkKind,
   { commandType = '', payload = '', ttlSeconds = ttlDefault, merge = firstMerge, ...others }: BulkParameters,

@@ -1,4 +1,4 @@
-/** Starts a job over many endpoints: asks for its parameters, shows a preview of the platform, then starts the job. */
+/** Starts a job over many endpoints: asks for its parameters, shows the preview that the platform returns, then starts the job. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -109,7 +109,7 @@ const confirmedFrom = 100
 const numberOf = ({ counts, refused }: Job) => (counts.total ?? 0) - refused
 const needsWord = (kind: BulkKind, job: Job) => kind === 'deletion' && numberOf(job) >= confirmedFrom
 
-/** The page shows the dialog outside the table, so that the dialog stays open when the table becomes empty. */
+/** The dialog that starts a job. The page renders the dialog outside the table, so that it stays open when the table becomes empty. */
 export function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
   const { kind, onClose, onStarted } = props
   const [parameters, setParameters] = useState<BulkParameters>({})
@@ -121,7 +121,7 @@ export function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void 
   const cancel = useChange('jobs.cancel')
   const [, navigate] = useLocation()
   const toast = useToast()
-  // The preview replaces the form, so the dialog reports its input itself.
+  // The preview replaces the form with the input, so the dialog itself reports that there is unsaved input.
   useUnsaved(Object.values(parameters).some((value) => value !== ''))
 
   async function preview() {
@@ -219,7 +219,7 @@ function StartActions({
 }: {
   kind: BulkKind
   job: Job
-  /** The word that confirms a deletion of many endpoints. */
+  /** The word that the user has typed to confirm a deletion of many endpoints. */
   typed: string
   isBusy: boolean
   onClose(): void

@@ -219,7 +219,7 @@ interface FiltersProps {
   counts: ReturnType<typeof useCounts>
   /** The values in the address. The object stays the same while the address does not change. */
   view: Address['values']
-  /** While it is false, only the search field is shown. */
+  /** If false, only the search field is shown, without the other conditions. */
   isWhole: boolean
 }
 
@@ -234,8 +234,8 @@ const Filters = memo(
 )
 
 /**
- * The search field is rendered immediately. The same field stays when the choices are rendered beside it, so that no typed text is lost. On
- * a slow computer it would delay the rows if it were rendered while they are read.
+ * The search field is part of the first render, because rendering it later, while the rows are read, would delay the rows on a slow
+ * computer. The same field stays when the choices are rendered beside it, so that no typed text is lost.
  */
 function FilterFields({ address, counts, isWhole }: FiltersProps) {
   return (

@@ -99,7 +99,7 @@ function State({ job: { title, state, counts, problem } }: { job: Job }) {
   )
 }
 
-/** A job only stores commands. The note leads to the commands of the job, with the results that the devices returned. */
+/** Shows a note with a link to the commands of a job. The job itself only stores commands; the devices return their results later. */
 function CommandsNote({ job: { kind, state, applicationName, parameters } }: { job: Job }) {
   const { commandType } = parameters as { commandType?: unknown }
   if (kind !== 'commands.send' || state === 'prepared') return null
@@ -245,7 +245,7 @@ function Items({ job }: { job: Job }) {
   const { counts, jobId } = job
   const args = { jobId, ...(state !== 'all' && { state }) }
   const list = useList('jobs.items.list', args, isOpen(job.state) ? { refreshMs: 3_000 } : {})
-  // The last items can end after the last read of an open job. They are read once more, so that no item is shown as not done although it is done.
+  // The last items can end after the items of an open job were last read, so the items are read once more when the job has ended.
   const shown = useRef(job.state)
   useEffect(() => {
     if (shown.current === job.state) return

@@ -124,7 +124,7 @@ function Jobs() {
   )
 }
 
-/** The number of alerts and the table of alerts use the same list, so it is read once. */
+/** Arguments of the list of open alerts. The number and the table of alerts have the same arguments, so the list is read only once. */
 const openAlerts = { state: 'OPEN' as const, sort: 'startedAt' as const, sortOrder: 'desc' as const, size: rowsMax }
 const useOpenAlerts = () => useList('alerts.list', openAlerts, { refreshMs })
 

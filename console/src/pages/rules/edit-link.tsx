@@ -19,7 +19,7 @@ import { useLinkSchema, violationsOf } from './link-schema.ts'
 
 type Kind = 'trigger' | 'action'
 
-/** Fields that only the platform writes. */
+/** Fields that the editor leaves out: the platform writes them, except `name`, which has an input of its own. */
 const written = new Set(['id', 'type', 'name', 'createdAt', 'updatedAt', 'statistics', 'valueTypes'])
 
 const fieldsOf = (item: object) =>

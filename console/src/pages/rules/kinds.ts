@@ -24,7 +24,7 @@ export const actionTypes = [
 ] as const
 export type ActionType = (typeof actionTypes)[number]
 
-/** Returns the path segment of a type that a list names: `ENDPOINT_METADATA_UPDATED` becomes `endpoint-metadata-updated`. */
+/** Converts a type as lists return it to a segment of a path: `ENDPOINT_METADATA_UPDATED` becomes `endpoint-metadata-updated`. */
 export const segmentOf = (word: string) =>
   word
     .toLowerCase()

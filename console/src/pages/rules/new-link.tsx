@@ -18,9 +18,9 @@ import { useLinkSchema, violationsOf } from './link-schema.ts'
 
 export interface NewLinkProps {
   kind: 'trigger' | 'action'
-  /** Ids that are already linked. */
+  /** Ids of the triggers or actions that are already linked to the rule. */
   linked: string[]
-  /** Links the ids. Returns the problem if it fails. */
+  /** Links triggers or actions to the rule. If this fails, returns the problem. */
   onLink(type: string, ids: string[], isPositive: boolean): Promise<Problem | undefined>
   onClose(): void
 }

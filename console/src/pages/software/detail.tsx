@@ -41,7 +41,7 @@ export default function SoftwareVersionPage({ params }: PageProps) {
   const software = useGet('software.get', args)
   const rollout = useGet('software.rollout.get', args, { refreshMs })
   const may = useMay()
-  // Reports of devices change the counts; without permission to read traffic, the counts are read every few seconds.
+  // Reports of devices change the counts, so a report causes a read. Without permission to read traffic, the counts are read at intervals.
   useRefresh([{ topic: 'traffic', applicationName: args.appName, extensions: ['cmx_ota'] }], ['software'])
   const above = [{ title: texts.title, to: `/software?application=${encodeURIComponent(args.appName)}` }]
   const { data } = software

@@ -195,7 +195,7 @@ interface DialogProps {
 
 function StatusDialog({ tenant, onClose }: DialogProps) {
   const change = useChange('tenants.update')
-  // Another administrator can change the tenant while the dialog is open.
+  // The status when the dialog opened. Another administrator can change the tenant meanwhile; the dialog then must not do the opposite.
   const [wasStatus] = useState(tenant.status)
   const isSuspended = wasStatus === 'SUSPENDED'
   const toast = useToast()

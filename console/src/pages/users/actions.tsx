@@ -132,7 +132,7 @@ function EnableDialog({ user, onClose }: { user: User; onClose(): void }) {
   const change = useChange('users.update')
   const toast = useToast()
   const { id, username } = user
-  // Another administrator can change the user while the dialog is open.
+  // The state when the dialog opened. Another administrator can change the user meanwhile; the dialog then must not do the opposite.
   const [enabled] = useState(user.enabled)
   async function run() {
     const outcome = await change.run({ id, body: { enabled: !enabled } })

@@ -1,4 +1,4 @@
-/** One user: profile, roles, second factors, API keys, permissions with their reasons, and the actions of the user. */
+/** One user: profile, roles, second factors, API keys, permissions with their reasons, and the last changes that the user made. */
 import { useMay, useMe } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet } from '../../api/query.ts'

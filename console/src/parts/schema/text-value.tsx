@@ -7,7 +7,7 @@ import { schemaTexts as texts } from './schema-texts.ts'
 
 const textOf = (value: unknown) => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
-/** Context with the function to which text fields report their problem; undefined if a text is valid. A draft with a problem is not saved. */
+/** Function to which a text field reports its problem, or undefined if its text is valid. A draft with a problem is not saved. */
 export const BrokenTexts = createContext<(path: string, problem: string | undefined) => void>(() => {})
 
 function useReportedProblem(path: string, problem: string | undefined) {
