@@ -9,13 +9,13 @@ import { applicationName, versionNames } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
 import { type BenchConsole, heapBytes } from './open.ts'
 
-/** BENCH_SECONDS sets a shorter time for a quick run. */
+/** Duration of the measurement. BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 600)
 const seriesCount = 10
 const messagesPerSecond = 50
 /**
  * Number of measurements of the heap. In the first third of the time the heap grows, because the shown period is not yet filled with
- * points.
+ * points, so only the second and the last third are compared.
  */
 const samples = 12
 const endpointId = 'live-points'

@@ -6,7 +6,7 @@ import { type BenchPlatform, openBenchPlatform } from '../register/bench-platfor
 import { fill, settle } from '../register/endpoints.ts'
 import { fillDirectory } from '../register/fill-directory.ts'
 
-/** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
+/** Number of endpoints on the platform. BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 export const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 
 export interface BenchConsole extends BenchPlatform {

@@ -61,7 +61,7 @@ interface ApiRequest {
   body: string | null
 }
 
-/** Excludes live streams, because the bare page waits for the end of each response and their responses do not end. */
+/** Returns whether an address is of the API. Live streams are excluded, because they do not end, and the bare page waits for each end. */
 const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test(url)
 
 interface Opened {
@@ -73,7 +73,7 @@ interface Opened {
   requests: ApiRequest[]
 }
 
-/** `prepare` runs before the measurement, and returns the function with which the measurement begins. */
+/** Opens a page of the console and measures the time. `prepare` runs before that and returns the function that begins the measurement. */
 async function openConsole(
   bench: BenchConsole,
   path: string,

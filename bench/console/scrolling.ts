@@ -4,7 +4,7 @@ import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
 import { type BenchConsole, heapBytes } from './open.ts'
 
-/** BENCH_ROWS sets fewer rows for a quick run. */
+/** Number of rows to scroll through. BENCH_ROWS sets fewer rows for a quick run. */
 const rows = Number(process.env.BENCH_ROWS ?? 10_000)
 
 /**

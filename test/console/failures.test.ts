@@ -11,7 +11,7 @@ import { tcpProxy } from '../harness/postgres-server.ts'
 
 let opened: TestConsole
 let environment: Record<string, string>
-/** The platform connects to its database through a proxy. While this is true, the proxy refuses all connections. */
+/** While this variable is true, the proxy between the platform and its database refuses all connections. */
 let isDatabaseGone = false
 let adaId: string
 const password = 'ada reads many meters'
@@ -373,7 +373,7 @@ test('while the platform is unreachable, pages say so and keep the input; after 
   await idle.keyboard.press('Control+k')
   await idle.getByText('A part of this page could not be loaded').or(idle.getByRole('dialog')).first().waitFor()
 
-  // The old page works with the newer platform. The page that it opens next is a file of the new build.
+  // The old form works with the newer platform. The page that opens after saving is loaded from a file of the new build.
   await form.getByLabel(/^Name/).press('Enter')
   await form.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
   assert.deepEqual(opened.problems, [])

@@ -120,7 +120,7 @@ test('the page of a job shows the results of items that end after the page has l
     await page.getByRole('row', { name: new RegExp(`${id}.*\\bDone`) }).waitFor({ timeout: 10_000 })
 })
 
-test('a job that sent a command says what Done means, and leads to the commands', async () => {
+test('the page of a job that sent a command says what "Done" means, and has a link to the commands', async () => {
   const select = { endpointIds: ['meter-1', 'meter-2'] }
   const { body } = await console_.api('POST /jobs/api/v1/jobs/commands', { select, commandType: 'blink' })
   await page.goto(console_.address(`/jobs/${body.jobId}`))

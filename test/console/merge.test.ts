@@ -15,7 +15,7 @@ test('a key that the user has not changed gets the value of the other caller; th
   assert.deepEqual(isYours, { name: false, site: true, tags: false, floor: false, old: false, colour: true })
 })
 
-test('if both changed or deleted a key, the input of the user is saved; hostile keys are plain keys', () => {
+test('if the user and the other caller changed or deleted a key, the input of the user is saved; hostile keys are plain keys', () => {
   assert.deepEqual(mergeKeys(base, { name: 'theirs' }, { site: 'north' }), {})
   assert.deepEqual(mergeKeys(base, { ...base, name: 'theirs' }, { ...base, name: 'mine' }), { ...base, name: 'mine' })
   const hostile = JSON.parse('{"__proto__": 1, "constructor": 2}')

@@ -1,4 +1,4 @@
-/** Relative times in lists are formatted without `Intl`, which is slow. The texts must be the same. */
+/** Tests that relative times, which the console formats without `Intl` because it is slow, have the same texts as with `Intl`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { englishRelative, relativeTo } from '../../console/src/parts/relative-time.ts'
