@@ -97,7 +97,7 @@ async function openConsole(
   return { ms, signInMs, requests }
 }
 
-/** Opens the sign-in page and fills it in. Returns a function that submits the form and ends when the console begins to load. */
+/** Opens the sign-in page and fills it in. Returns a function that submits the form, and that resolves when the console begins to load. */
 async function fillInSignIn({ browser, address, platform }: BenchConsole, page: Page) {
   const { username, password = '' } = platform.bootstrap.default.admin
   await browser.clearCookies()

@@ -131,7 +131,7 @@ test('when permissions are withdrawn, open pages and live topics end immediately
     [live, 'endpoint:read'],
     [people, 'identity:user:read'],
   ] as const) {
-    // The live stream announces the change. Without it, the page would read the permissions again only after a minute.
+    // The live stream announces the change. Without the stream, the page would read the permissions again only after a minute.
     await page.getByText(`It needs the scope ${scope}`).waitFor({ timeout: 10_000 })
     t.diagnostic(`${scope}: ${Math.round(performance.now() - began)} ms`)
   }

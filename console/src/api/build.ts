@@ -8,7 +8,7 @@ const scriptName = new URL(import.meta.url).pathname.split('/').at(-1)
 const script = () =>
   document.querySelector<HTMLScriptElement>('script[type="module"]')?.src.split('/').at(-1) ?? scriptName
 
-/** `unknown`: the platform does not respond, or is still building its console. */
+/** Says whether the platform has a newer console. `unknown`: the platform does not respond, or is still building its console. */
 export type BuildState = 'same' | 'newer' | 'unknown'
 
 export async function readBuildState(): Promise<BuildState> {
@@ -19,7 +19,7 @@ export async function readBuildState(): Promise<BuildState> {
     if (current === null) return 'unknown'
     return current === script() ? 'same' : 'newer'
   } catch {
-    // No error is shown here, because the requests of the page also fail and report it.
+    // No error is shown here, because the requests of the page fail too, and the page shows their errors.
     return 'unknown'
   }
 }

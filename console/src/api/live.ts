@@ -35,7 +35,7 @@ function openOwnStream(session: Session, receive: (event: StreamEvent) => void):
   return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
 }
 
-/** Opens the shared worker. Returns undefined if the browser has no shared workers, or denies them because it denies storage. */
+/** Opens the shared worker. Returns undefined if the browser has no shared workers, or denies shared workers together with storage. */
 function openWorker(): SharedWorker | undefined {
   if (typeof SharedWorker === 'undefined' || workerPath === '') return undefined
   try {
@@ -156,7 +156,7 @@ export function useInterruption(): string | undefined {
   return useSyncExternalStore(hub.onInterruption, hub.interruption)
 }
 
-/** Calls the listener when the permissions of the caller have changed. For this, it keeps the stream open even on pages without topics. */
+/** Calls the listener when the permissions of the caller have changed. Keeps the stream open for this, even on pages without topics. */
 export function usePermissionChanges(onChange: () => void) {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')

@@ -2,7 +2,7 @@
 
 /**
  * Runs a request with its own signal, which is aborted when `signal` is aborted. A page of a list keeps the signal of its request, because
- * its `next` uses the signal. The signal of a query refers to the earlier pages, so it would keep all earlier pages in memory.
+ * its `next` uses the signal. The signal of a query refers to the earlier pages, so a page with this signal would keep them in memory.
  */
 export async function untilAborted<T>(
   signal: AbortSignal | undefined,

@@ -26,7 +26,7 @@ export interface Provider {
    * first request is sent.
    */
   signInSilently(onSent?: () => void): Promise<Tokens | undefined>
-  /** Gets new tokens with the refresh token. Returns undefined if the provider no longer accepts it. */
+  /** Gets new tokens with the refresh token. Returns undefined if the provider no longer accepts the refresh token. */
   refresh(tokens: Tokens): Promise<Tokens | undefined>
   /** Ends the login at the provider, for all tabs. */
   signOut(tokens: Tokens): Promise<void>

@@ -1,11 +1,12 @@
 /** The cache of the data that pages have read. */
 import { type InfiniteData, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
 
-// By default, the library notifies components of a response with a timer, so they would show the response later than necessary.
+// By default, the library notifies components in a timer after a response, so they would show the response later than necessary.
 notifyManager.setScheduler(queueMicrotask)
 
 /**
- * A list with more pages than this is not kept in memory after the user has left it, and is not read again as a whole when it is opened.
+ * Maximum number of pages of a list that stays in memory after the user has left the list. A longer list is removed, so that opening it
+ * again reads only its first page.
  */
 const keptPages = 2
 

@@ -26,8 +26,8 @@ const retryInterval = (error: unknown, otherwise: number | false) =>
     : otherwise
 
 /**
- * Returns the problem that a page shows. If the page has data and the problem is temporary, it shows the data and no problem: a banner
- * reports the problem, and the request is repeated.
+ * Returns the problem that a page shows. If the page has data and the problem is temporary, the page shows only the data: a banner reports
+ * the problem, and the request is repeated.
  */
 function problemFor(error: unknown, data: unknown): Problem | undefined {
   if (!error) return undefined

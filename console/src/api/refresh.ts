@@ -22,7 +22,7 @@ interface RefreshOptions {
   onItems?(items: unknown[], topic: string): void
 }
 
-/** Watches topics while the component is shown. After each event, it reads lists and objects again: `useRefresh(topics, ['traffic'])`. */
+/** Reads lists and objects again after each event of these topics, while the component is shown: `useRefresh(topics, ['traffic'])`. */
 export function useRefresh(topics: LiveTopic[], nouns: string[], options: RefreshOptions = {}): LiveState {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

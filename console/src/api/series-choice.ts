@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { withoutMark } from '../parts/chart-series.ts'
 import { useGet, useList } from './query.ts'
 
-/** Returns endpoints whose id or indexed metadata contains the search text. Without an application, it searches all applications. */
+/** Returns endpoints whose id or indexed metadata contains the search text: endpoints of the application, or of all if none is given. */
 export function useEndpointChoice(applicationName: string | undefined, { enabled = true } = {}) {
   const [search, onSearch] = useState('')
   const list = useList(

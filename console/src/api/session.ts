@@ -30,7 +30,7 @@ export interface Session {
    * page is not opened; without a session at the provider, the state becomes signed-out.
    */
   start(options: StartOptions): Promise<void>
-  /** Returns the seconds by which the clock of the platform is ahead of the clock of the browser; 0 until it is known. */
+  /** Returns the seconds by which the clock of the platform is ahead of the clock of the browser; 0 until the difference is known. */
   secondsAhead(): number
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected?: string): Promise<string>
@@ -53,7 +53,7 @@ export class SessionEndedError extends Error {
 type Message = { kind: 'signed-in' | 'signed-out'; tenant: string }
 
 const renewSecondsBefore = 60
-/** If a renewal fails because the platform does not respond, it is tried again after this time. */
+/** Time after which a renewal is tried again that failed because the platform did not respond. */
 const renewAgainMs = 5_000
 
 /** The tokens of the session, and their renewal. */
@@ -247,7 +247,7 @@ export function createSession(tenant: string): Session {
   }
 
   /**
-   * Ends the session at the provider, which needs an ID token to identify it. A page without tokens first gets tokens from the provider.
+   * Ends the session at the provider. The provider identifies the session by an ID token, so a page without tokens first gets tokens.
    */
   async function endAtProvider() {
     const connected = await connect()

@@ -36,8 +36,8 @@ export class ErrorBoundary extends Component<Props, State> {
   }
 
   /**
-   * Recovers when a file could not be loaded. After an upgrade, it reloads the page, because the new console has other files. If the
-   * platform does not respond, it tries again later.
+   * Recovers when a file could not be loaded. After an upgrade, the page is reloaded, because the new console has other files. Otherwise
+   * the file is loaded again later, when the platform responds.
    */
   async recover() {
     const build = await readBuildState()

@@ -13,7 +13,7 @@ const isCurrent = (path: string, own: string) =>
 
 interface Props {
   onNavigate?(): void
-  /** Includes pages that the caller may not open. It is used while the navigation is hidden and the permissions are not known. */
+  /** If true, pages that the caller may not open are included. Used while the navigation is hidden and the permissions are not known. */
   showsAll?: boolean
 }
 

@@ -87,8 +87,8 @@ function PaletteBody({ onClose }: { onClose(): void }) {
 }
 
 /**
- * Returns the rank of a title: titles that begin with the text come first, then titles that contain it, then pages that have it only as a
- * keyword.
+ * Returns the rank of a title: titles that begin with the text come first, then titles that contain the text elsewhere, then pages that
+ * have the text only as a keyword.
  */
 function distance(title: string, searchText: string): number {
   const at = title.toLowerCase().indexOf(searchText)

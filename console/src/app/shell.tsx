@@ -62,7 +62,7 @@ export function Shell({ isHidden, waitsForMe }: Props) {
   )
 }
 
-/** Time after which the palette is loaded in the background, so that it opens immediately. */
+/** Time after which the palette is loaded in the background, so that a user who opens it later does not wait for its file. */
 const preloadMs = 2_000
 
 /** Reads all data of the page again when the permissions of the caller change. */

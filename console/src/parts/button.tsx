@@ -5,7 +5,7 @@ import { texts } from './texts.ts'
 import { LeaveContext } from './unsaved.ts'
 
 export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'children'> {
-  /** Default: `plain`. A page has at most one `primary` button. */
+  /** Appearance of the button; default: `plain`. A page has at most one `primary` button. */
   look?: 'primary' | 'plain' | 'quiet' | 'danger'
   icon?: IconName
   /** Shows that an action is running. The button cannot be pressed meanwhile. */
@@ -42,7 +42,7 @@ export function IconButton({
   )
 }
 
-/** Discards a form or closes a dialog. If there is unsaved input, it asks first. */
+/** A button that discards a form or closes a dialog. If there is unsaved input, the button asks the user first. */
 export function CancelButton({ onPress }: { onPress(): void }) {
   const leaveHere = use(LeaveContext)
   return <Button onPress={() => leaveHere(onPress)}>{texts.cancel}</Button>

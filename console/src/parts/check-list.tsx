@@ -10,7 +10,7 @@ import { count, texts } from './texts.ts'
 
 export interface CheckOption {
   value: string
-  /** Default: the value itself. */
+  /** Text that is shown for the option. Default: the value itself. */
   label?: string
   description?: string
   /** True if users cannot change this choice. */

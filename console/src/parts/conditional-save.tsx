@@ -40,7 +40,7 @@ export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): Condi
   const { save, readAgain, compare, onMerge, onTake, onDone } = options
   const [etag, setEtag] = useState(options.etag)
   const [theirs, setTheirs] = useState<Version<T> & { data: T }>()
-  // The input is saved in the next rendering, because `save` of this rendering has the input before it was merged.
+  // The merged input is saved in the next rendering, because `save` of this rendering still has the input from before the merge.
   const [merged, setMerged] = useState<{ etag: string | undefined }>()
   // biome-ignore lint/correctness/useExhaustiveDependencies: once after each merge
   useEffect(() => {

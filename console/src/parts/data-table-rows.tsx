@@ -109,7 +109,7 @@ interface RowProps<T> extends Shared {
   index: number
   start: number
   columns: Column<T>[]
-  /** Undefined if rows cannot be selected. */
+  /** True if the row is selected; undefined if rows cannot be selected. */
   isOn: boolean | undefined
   measure(element: Element | null): void
 }

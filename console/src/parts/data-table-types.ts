@@ -46,6 +46,6 @@ export interface DataTableProps<T> {
   allowsAll?: boolean
   /** Actions on the selected rows. */
   bulkActions?: ReactNode
-  /** Shown if there are no rows. */
+  /** Contents that are shown instead of the table if there are no rows. */
   empty: ReactNode
 }

@@ -65,7 +65,7 @@ const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
 
 const scrollEndMs = 150
 
-/** Observes the scroll position of the table. The position of a new table is 0, so it is not read. */
+/** Observes the scroll position of the table. The position of a new table is 0, so the first position is not read from the element. */
 function observeScrolling(
   { scrollElement }: Virtualizer<HTMLDivElement, Element>,
   onOffset: (offset: number, isScrolling: boolean) => void,

@@ -160,7 +160,7 @@ function cellOf(focused: Element): { row: number; column: number } | undefined {
   return { row: Number(row.dataset.index ?? -1), column: [...row.children].indexOf(cell) }
 }
 
-/** Moves the focus to a cell. The cells of a row that scrolls into view exist only one frame later, so it tries several times. */
+/** Moves the focus to a cell. The cells of a row that scrolls into view exist only some frames later, so several attempts are made. */
 function focusCell(scroller: HTMLElement | null, { row, column }: { row: number; column: number }, attempts = 5) {
   requestAnimationFrame(() => {
     const selector = row < 0 ? '.table-head .table-row' : `.table-row[data-index="${row}"]`

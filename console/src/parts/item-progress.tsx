@@ -10,7 +10,7 @@ export function ItemProgress({
   label: string
   succeeded: number
   failed: number
-  /** Undefined if the number is not known yet. */
+  /** Number of all items; undefined if the number is not known yet. */
   total: number | undefined
 }) {
   const whole = Math.max(1, total ?? succeeded + failed)

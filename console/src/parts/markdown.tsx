@@ -1,4 +1,4 @@
-/** Renders simple Markdown. HTML in it is shown as text, and links can only lead to pages of the console and to web pages. */
+/** Renders simple Markdown. HTML in the Markdown is shown as text, and links can only lead to pages of the console and to web pages. */
 import { Fragment, type ReactNode } from 'react'
 import { Link } from './link.tsx'
 import { cut, withoutInvisible } from './text.tsx'

@@ -149,7 +149,7 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
     return () => {
       theme.disconnect()
       resize.disconnect()
-      // The listener is removed first, because an animation that ends after the map was removed would call it, and it would fail.
+      // The listener is removed first, because an animation that ends after the map was removed would call the listener, which would fail.
       leafletMap.off('moveend', moved)
       leafletMap.remove()
       map.current = undefined

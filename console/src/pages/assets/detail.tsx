@@ -104,7 +104,7 @@ export default function AssetPage({ params }: PageProps) {
 interface DefinitionProps {
   asset: Asset
   etag: string | undefined
-  /** Undefined if the caller may not read the type. */
+  /** Text of the JSON schema of the type; undefined if the caller may not read the type. */
   schemaText: string | undefined
   readAgain(): Promise<{ data: Asset | undefined; etag: string | undefined }>
   mayChange: boolean

@@ -43,7 +43,7 @@ export function placed<T extends Placed>(widgets: readonly T[], id: string, rect
     settled.push(place)
     places.set(widget.id, place)
   }
-  // The grid has a maximum height. If a widget would be below it, nothing moves.
+  // The grid has a maximum height. If a widget would move below the end of the grid, no widget moves.
   if ([...places.values()].some(({ y }) => y > rowsMax)) return [...widgets]
   return widgets.map((widget) => ({ ...widget, ...places.get(widget.id) }))
 }

@@ -4,7 +4,7 @@ import { openDownload } from '../../parts/copy.tsx'
 import { useToast } from '../../parts/toast.tsx'
 
 export interface Item {
-  /** Only blobs have an id. A file is identified by its name. */
+  /** Id of a blob; undefined for a file, which is identified by its name. */
   id?: string
   name: string
   endpointId: string

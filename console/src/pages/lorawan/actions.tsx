@@ -22,7 +22,7 @@ export interface IntegrationMenuProps {
   objectName: string
   status: Status
   also: { name: string; count: number }[]
-  /** Undefined if the caller lacks the permission. `remove` is undefined in the same case. */
+  /** Suspends or resumes the object; undefined if the caller lacks the permission. `remove` deletes the object, or is undefined too. */
   setStatus: Action<[Status]> | undefined
   remove: Action<[]> | undefined
   onDeleted?(): void
@@ -55,7 +55,7 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
             id: 'status',
             label: isActive ? texts.suspend : texts.resume,
             icon: isActive ? ('pause' as const) : ('play' as const),
-            // Only suspending needs a confirmation, because it loses uplinks.
+            // Only suspending needs a confirmation, because uplinks are lost while an object is suspended.
             onAction: () => (isActive ? setOpen('status') : void changeStatus('ACTIVE')),
           },
         ]

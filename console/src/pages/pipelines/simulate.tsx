@@ -32,7 +32,7 @@ const firstDocument = pretty({
 const stepsMax = 50
 const tones: Record<string, Tone> = { success: 'good', skipped: 'quiet', dropped: 'warn', error: 'bad' }
 
-/** With `pipelineID`, the stored pipeline runs. Otherwise `definition` runs, which is undefined while the typed text is not valid JSON. */
+/** Simulates the stored pipeline `pipelineID`, or else `definition`, which is undefined while the typed text is not valid JSON. */
 export function Simulate(props: { pipelineID: string } | { definition: Definition | undefined }) {
   const [typed, setTyped] = useState(firstDocument)
   useUnsaved(typed !== firstDocument)

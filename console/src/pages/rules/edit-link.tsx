@@ -1,4 +1,4 @@
-/** Form that changes a trigger or an action. The change applies to all rules that use it. */
+/** Form that changes a trigger or an action. The change applies to all rules that use this trigger or action. */
 import { type FormEvent, useState } from 'react'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
