@@ -26,7 +26,7 @@ const citizensMin = 400_000
 const pointsMin = 4
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** Cuts lines at the antimeridian. Without the cut, such a line would cover the north of the map with a band. */
+/** Cuts lines at the antimeridian. Without the cut, a line that crosses the antimeridian would cover the north of the map with a band. */
 const plane = geoEquirectangular()
   .scale(180 / Math.PI)
   .translate([0, 0])

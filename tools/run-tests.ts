@@ -120,8 +120,8 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
 }
 
 /**
- * Kills processes that the time limit of tests cannot end, because of a blocked event loop, a wait while loading, or an open handle. Each
- * process is killed only once: its entry remains, and its pid may soon belong to another program, such as a PostgreSQL server.
+ * Kills processes that the time limit of tests cannot end, because of a blocked event loop, a wait while loading, or an open handle. The
+ * entry of a killed process is removed, because its pid may soon belong to another program, such as a PostgreSQL server.
  */
 function killOverdue(directory: string, secondsMax: number) {
   for (const running of readRunning(directory)) {

@@ -20,7 +20,7 @@ const importsOf = (file: string, text: string, ...patterns: RegExp[]) =>
     .flatMap((pattern) => [...text.matchAll(pattern)])
     .map((match) => normalize(join(dirname(file), (match[1] ?? match[2])!)))
 
-/** Returns the module of a file: a service folder, or the second path segment. */
+/** Returns the module of a file: the folder of a service, or else the first two segments of the path, such as `src/kernel`. */
 const moduleOf = (file: string) => file.match(/^src\/services\/[^/]+/)?.[0] ?? file.split('/').slice(0, 2).join('/')
 
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/')

@@ -3,7 +3,7 @@ import type { HttpApi } from '../kernel/define-service.ts'
 import type { Log } from '../kernel/log.ts'
 import { authenticationOff } from './log-messages.ts'
 
-/** Returns a function that returns the caller of an API for which authentication is off. */
+/** Returns a function from the name of an API to its caller: the anonymous caller if authentication is off for this API, else undefined. */
 export function withoutAuthentication(
   apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,

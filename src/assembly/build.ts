@@ -44,13 +44,15 @@ export interface BuiltServices {
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
-  /** Reads the keys for secrets again, because events may have been published before this process could receive them. */
+  /**
+   * Reads the keys for secrets again, because a rotation of the keys may have published its event before this process could receive events.
+   */
   reloadKeys(): Promise<void>
   /** Returns the API of a service. */
   ask<T>(contract: Contract<T>): T
   /**
-   * Registers a listener that is called after events may have been lost or the database was restored, when the kernel has reloaded its
-   * state.
+   * Registers a listener for resets: events may have been lost, or the database was restored. It is called after the kernel has reloaded
+   * its state.
    */
   onReset(listener: () => Promise<void>): void
   /** Registers a listener that is called when the credentials in bootstrap.json have changed. */
@@ -110,7 +112,7 @@ export async function buildServices(options: {
   const db = createDb(connection, { max: config.databaseConnections })
   try {
     const migrated = await migrateIfNeeded(db, connection, readMigrations(migrationSources(services)))
-    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // A rotation replaces the file.
+    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // Each call reads the file: a rotation replaces it.
     const secrets = createSecrets(await loadDataKey(db.sql, masterKey()))
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })

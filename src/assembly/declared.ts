@@ -17,7 +17,7 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
 export const scopeNounsOf = (services: AnyService[]): ReadonlyMap<string, string> =>
   new Map(services.flatMap(({ scopeNouns = {} }) => Object.entries(scopeNouns)) as [string, string][])
 
-/** Returns all declarations of the services that the kit contains. */
+/** Returns the declarations of all services as fields of the kit. */
 export const declarationsOf = (services: AnyService[]) => ({
   instances: instancesOf(services),
   scopes: scopesOf(services),

@@ -51,7 +51,7 @@ export async function startPlatform(
   services?: AnyService[],
 ): Promise<Platform> {
   const loading = import('./catalogue.ts')
-  loading.catch(() => {}) // This promise is awaited below, where the database can be closed.
+  loading.catch(() => {}) // A failure is handled below, where `loading` is awaited and the database can be closed.
   const closers: Closers = []
   const stop = async () => {
     const errors: unknown[] = []

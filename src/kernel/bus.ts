@@ -100,9 +100,9 @@ export interface Bus {
   /** Registers a durable handler; `subscription` is its unique name, such as `register.delete-filters`. */
   handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
   /**
-   * Resolves when the durable handlers have handled the events of this type and key that are committed. Does not wait for the retry of a handler
-   * that has failed, and resolves at the latest after two seconds. A caller that awaits it before its response can read the effects in all
-   * services afterwards.
+   * Resolves when the durable handlers have handled all committed events of this type and key. Does not wait for the retry of a handler
+   * that has failed, and resolves at the latest after two seconds. If an operation awaits this before it responds, its caller can then read
+   * the effects in all services.
    */
   delivered<P>(event: EventType<P>, key: string): Promise<void>
   /** Starts the bus. With `workers`, this process delivers events to durable handlers. */

@@ -71,7 +71,10 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     else groups.set(group, new Set([key]))
   }
 
-  /** Returns whether the value's group was dropped during its load. A missing value counts as dropped. */
+  /**
+   * Returns whether the value's group was dropped during its load. If any group was dropped and there is no value, it returns true, because
+   * the group is unknown.
+   */
   const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
     dropped !== undefined &&
     (value === undefined ||

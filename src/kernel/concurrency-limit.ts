@@ -7,8 +7,8 @@ import { CallerDisconnected, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
   /**
-   * Runs the work as soon as the limit allows it. If the caller of `waitingFor` disconnects, its task leaves the queue and the promise
-   * rejects with `CallerDisconnected`.
+   * Runs the work as soon as the limit allows it. `waitingFor` is the context of the request that waits for the work. If its caller
+   * disconnects, the task leaves the queue and the promise rejects with `CallerDisconnected`.
    */
   run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor, caller?: string): Promise<T>
   /**
@@ -20,7 +20,7 @@ export interface ConcurrencyLimit {
   readonly waiting: number
 }
 
-/** The context of the caller; its signal is used only if the task has to wait. */
+/** The context of the request that waits. Its signal is used only if the task has to wait. */
 export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
@@ -29,7 +29,7 @@ export interface ConcurrencyLimits {
   perTenant?: number
   /** Maximum for one named caller. It is less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */
   perCaller?: number
-  /** With 0, work that cannot start immediately is rejected. */
+  /** Maximum number of waiting tasks of a tenant. With 0, work that cannot start immediately is rejected. */
   waitingPerTenant?: number
   waitingTotal?: number
   /** Maximum time that a task waits; Infinity means no limit. */
@@ -117,7 +117,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
           fail(rejection())
         },
       }
-      // At a deadline or when the process stops, the task stays in the queue, because running requests are still answered.
+      // Only a disconnect removes the task. After a deadline or when the process stops, its request is still answered, so the task stays in
+      // the queue.
       const abort = () => {
         if (!CallerDisconnected.is(signal!.reason)) return
         clearTimeout(timer)
@@ -149,7 +150,10 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   }
 }
 
-/** Waits for `entered`, then runs the work. Calls the returned function at the end, whether the work succeeds or fails. */
+/**
+ * Waits for `entered`, then runs the work. At the end, whether the work succeeds or fails, calls the function to which `entered` has
+ * resolved.
+ */
 async function runBetween<T>(entered: Promise<() => void>, work: () => Promise<T>): Promise<T> {
   const leave = await entered
   try {
@@ -169,8 +173,8 @@ function behindOthers(queue: WaitingTask[], caller: string | undefined): Waiting
 }
 
 /**
- * Makes room in a full queue for a task of `caller`: rejects the last task of the caller that has the most tasks. Returns false if that
- * caller has no more tasks than `caller` would have.
+ * Makes room in a full queue for a task of `caller`: rejects the last task of the caller that has the most waiting tasks. Returns false,
+ * and rejects nothing, if even this caller has no more waiting tasks than `caller` would have with the new task.
  */
 function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): boolean {
   if (caller === undefined) return false

@@ -12,7 +12,7 @@ function createCompiler(options: Options): (schema: TSchema) => ValidateFunction
   return (schema) => {
     let validate = validators.get(schema)
     if (!validate) {
-      // A test checks the schemas. Ajv would compile the schema of schemas for that, which takes 30 ms.
+      // A test checks the schemas, so Ajv need not: for this check, it would compile the meta-schema, which takes 30 ms.
       ajv ??= new Ajv({ strict: false, ownProperties: true, meta: false, validateSchema: false, ...options })
       validate = ajv.compile(schema)
       validators.set(schema, validate)
@@ -65,7 +65,7 @@ export function readConfiguration(
     if (violations.length === 0) return { config: deepFreeze(config), problems }
     if (config === stored) config = structuredClone(stored)
     for (const problem of firstOfEachPath(violations)) {
-      // A version may contain null for a value that only its application configures.
+      // Null is no problem: a version may contain it for a value that only its application configures.
       if (valueAt(config, problem.path) !== null) problems.push(problem)
       if (!removePart(config, problem.path, schema)) return { config: deepFreeze({}), problems }
     }

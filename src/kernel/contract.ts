@@ -16,7 +16,7 @@ import {
 export interface Caller extends Holder {
   subject: { type: 'user' | 'client' | 'api-key' | 'system'; id: string }
   username?: string
-  /** Name of the API key, if the caller is one. `username` is then the user name of its owner. */
+  /** Name of the API key, if the caller is an API key. `username` is then the user name of its owner. */
   keyName?: string
   email?: string
   roles: readonly string[]

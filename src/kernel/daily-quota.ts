@@ -10,7 +10,9 @@ import { dailyQuotaExceeded, dailyQuotaWriteFailed } from './log-messages.ts'
 import type { Metrics } from './metrics.ts'
 import type { TenantLimits } from './tenant-limits.ts'
 
-/** The usage of one day. */
+/**
+ * The usage of one day. The first five numbers are bytes. `refused`, `unrecorded` and `shortened` count what was left out above the quota.
+ */
 export interface DailyUsage {
   /** ISO date in UTC. */
   day: string
@@ -32,7 +34,7 @@ export interface DailyQuota {
   /** Counts bytes that are stored even above the quota, such as documents: they belong to samples that were accepted. */
   count(tenantId: string, kind: 'documents' | 'alerts', bytes: number): void
   /**
-   * Counts the bytes of what rules write: a trace, or an entry in the history of an alert. Returns false if the tenant has used up its quota of
+   * Counts bytes that rules write: a trace, or an entry in the history of an alert. Returns false if the tenant has used up its quota of
    * today; then the details are left out.
    */
   allowsDetails(tenantId: string, kind: 'traces' | 'alerts', bytes: number): boolean

@@ -20,7 +20,7 @@ export interface Deadlines<T extends Due> {
 const timerMsMax = 2 ** 31 - 1
 
 export function createDeadlines<T extends Due>(due: (item: T) => void): Deadlines<T> {
-  /** A binary heap: no item is due before the item at half of its place. */
+  /** A binary heap: no item is due before its parent, which is at the place `(place - 1) >> 1`. */
   const heap: T[] = []
   let timer: NodeJS.Timeout | undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -54,7 +54,10 @@ export function createDeadlines<T extends Due>(due: (item: T) => void): Deadline
     put(item, place)
   }
 
-  /** The timer is replaced only for an earlier deadline. If the first item is removed, the timer runs for nothing, which costs less. */
+  /**
+   * The timer is replaced only for an earlier deadline. If the first item is removed, the timer expires with nothing due, which costs less
+   * than a new timer.
+   */
   function startTimer() {
     const first = heap[0]
     if (!first) {

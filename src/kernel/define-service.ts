@@ -141,7 +141,7 @@ export interface ContentNames {
   table: string
   key: string
   size: string
-  /** Hexadecimal. */
+  /** The column with the SHA-256 as hexadecimal digits. */
   sha256: string
   /** A table with one row (id = 1, mark) that identifies the blob store of this database; see blobs/mark.ts. */
   mark: string
@@ -172,7 +172,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   /** The settings from the service's settings.ts. They must also be listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
   /**
-   * The scopes of the service's operations, each with the built-in roles that hold it. At the next start, every tenant gets a new scope.
+   * The scopes of the service's operations, each with the built-in roles that hold it. A scope that is new in this version is added to
+   * every tenant at the next start.
    */
   scopes?: Readonly<Record<string, readonly string[]>>
   /** Plural nouns for scopes whose plural cannot be derived from the name: `{ vpnclient: 'VPN clients' }`. */

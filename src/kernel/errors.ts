@@ -152,7 +152,10 @@ export const InternalError = defineError<{ correlationId: string }>(
   500,
   'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
-/** The reasons with which `ctx.signal` aborts. Status 499 is never sent, because the connection is closed. */
+/**
+ * A reason with which `ctx.signal` aborts, as are `DeadlinePassed` and `ProcessStopping`. Status 499 is never sent, because the connection
+ * is closed.
+ */
 export const CallerDisconnected = defineError(
   'caller_gone',
   499,

@@ -93,7 +93,7 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   /** Writes that are running. */
   flushing: OpenItems<Promise<void>>
   pendingBytes: number
-  /** The time at which the last write that is not a follower started. */
+  /** The time at which the last write of a batch that is not a follower started. */
   lastWriteStartedAt: number
   lastCount: number
   isStarting: boolean

@@ -142,7 +142,8 @@ export async function sealAgain(
 }
 
 /**
- * Returns the JSON with its texts sealed again, or undefined if it contains no sealed text. JSON may contain texts that only look sealed.
+ * Returns the JSON with its texts sealed again, or undefined if it contains no sealed text. JSON may contain texts that only look sealed;
+ * they stay as they are.
  */
 function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: string) => string): string | undefined {
   let isChanged = false
@@ -159,7 +160,10 @@ function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: str
   return isChanged ? JSON.stringify(changed) : undefined
 }
 
-/** Ends the rotation. After it, the old keys no longer open any value. Returns false if the platform does not have the new master key. */
+/**
+ * Ends the rotation. After it, the old keys no longer open any value. Returns false, and changes nothing, if the values are not all sealed
+ * again or `masterKey` is not the new master key.
+ */
 export async function finishRotation(db: Db, masterKey: Buffer): Promise<boolean> {
   return await db.tx(async (sql) => {
     const keys = await readDataKeys(sql, masterKey)

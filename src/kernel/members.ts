@@ -177,7 +177,7 @@ async function writeHeartbeat(node: Node) {
   const { db, nodeId, deadAfterSeconds } = node
   const rows = await touchNode(db.sql, nodeId, node)
   const ownRow = rows.find(({ id }) => id === nodeId)
-  // After a gap in the heartbeats of this node, the database may have been unreachable for the other nodes too.
+  // After a gap in the heartbeats of this node, no node counts as dead yet, because the database may have been unreachable for all nodes.
   if (ownRow?.isWritten)
     node.watchedSeconds =
       ownRow.secondsSinceHeartbeat > deadAfterSeconds * 0.8 ? 0 : node.watchedSeconds + ownRow.secondsSinceHeartbeat

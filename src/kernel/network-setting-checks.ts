@@ -1,4 +1,4 @@
-/** Checks settings that need the modules of proxies and databases. Commands of the API do not load them. */
+/** Checks settings that need the modules of proxies and databases. Commands that only call the API do not load these modules. */
 import { readTrustProxy } from './client-address.ts'
 import { parseUrl } from './db/address.ts'
 import { type Checks, settingPrefix } from './setting-values.ts'

@@ -140,7 +140,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
 }
 
 async function delivered({ db, waits, running }: State, subscriptions: string[], key: string, limitMs: number) {
-  // Without workers on this node, another node delivers the events at some time.
+  // If this process has no running workers, it does not wait: another node delivers the events.
   if (!running) return
   // The wait begins before the events are read, so that no delivery is missed in between.
   const wait = waits.begin(subscriptions, key)

@@ -159,7 +159,7 @@ function openOrExplain(masterKey: Buffer, candidates: string[]): { key: Buffer; 
     try {
       return { key: openKey(masterKey, sealed), index }
     } catch {
-      // Another data key may be sealed with this master key, so the loop continues.
+      // Another copy of the data key may be sealed with this master key, so the loop continues.
     }
   throw new Error(
     'The master key does not open this database, which was created with another key. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',

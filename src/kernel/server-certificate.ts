@@ -66,7 +66,7 @@ export function createServerCertificate(
     if (certificateFile === undefined || keyFile === undefined)
       throw new ConfigurationError(`${names} belong together: set both or none`)
     // The version is set before the files are read. If they change in between, the next check finds that. A faulty pair of files is
-    // reported only once.
+    // reported only once, because its version is known then.
     fileVersion = versionOfFiles()
     try {
       const context = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }

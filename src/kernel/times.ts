@@ -23,7 +23,7 @@ export function timeOfText(given: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Adds the time zone UTC to a text without a time zone. A text of ten characters is a date. */
+/** Adds the time zone UTC to a text without a time zone. A text of ten characters is a date and needs no time zone. */
 function withZone(text: string): string {
   if (text.length === 10 || zoned.test(text)) return text
   return hourOffset.test(text) ? `${text}:00` : `${text}Z`

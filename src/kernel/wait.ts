@@ -71,7 +71,7 @@ export interface RowChange<T = unknown> {
   state?: T
 }
 
-/** `states` has a state for each id. It is null if the receiver must read the row. */
+/** `states` has a state for each id. A state is null if the receiver must read the row. */
 const RowsChanged = defineSignal<{ name: string; ids: string[]; states: unknown[] }>('kernel.rows-changed')
 
 /** Maximum length of a state that is sent to other nodes. Larger states are read by the node that needs them. */
@@ -329,8 +329,8 @@ function leaveRow<T>(rows: Map<string, Waiter<T>>, id: string, waiter: Waiter<T>
 const startMs = 1000
 
 /**
- * Records which rows change while callers store their rows, because a signal may arrive before its waiter is registered. Two sets,
- * each for one second, are enough, because a start that takes longer reads its row.
+ * Records which rows change while callers store their rows, because a signal may arrive before its waiter is registered. Two sets, each for
+ * one second, are enough: if storing a row takes longer, the row is read in any case.
  */
 function createStarts() {
   let running = 0

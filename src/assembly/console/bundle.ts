@@ -20,7 +20,7 @@ const types: Record<string, string> = {
 const compressed = /^(?:text|application)\/|svg/
 const bytesMin = 1024
 
-/** Bundles only these languages of React Aria. All other languages would be a third of the first load. */
+/** Bundles only the English texts of React Aria. All other languages would be a third of the first load. */
 const withoutOtherLanguages: Plugin = {
   name: 'languages',
   setup({ onLoad }) {
@@ -32,8 +32,8 @@ const withoutOtherLanguages: Plugin = {
 }
 
 /**
- * Fixes the direction to left to right, because the texts of the console are English. When it is loaded, React Aria reads the direction of
- * the browser's language. For this, the browser loads the data of all languages, which takes 30 ms, or 120 ms on a slow computer, before
+ * Fixes the direction of text to left to right, because the console is in English. While it loads, React Aria reads the direction of the
+ * browser's language. For this, the browser loads the data of all languages, which takes 30 ms, or 120 ms on a slow computer, before
  * anything is shown.
  */
 const fromLeftToRight: Plugin = {
@@ -153,8 +153,8 @@ const fewFiles: Plugin = {
 }
 
 /**
- * Provides `console:styles`, which contains every style sheet of the console. esbuild does not load the style sheets of pages that are
- * imported later.
+ * Provides `console:styles`, which contains every style sheet of the console. In a bundle of esbuild, a page that is imported later does
+ * not load its style sheets.
  */
 const allStyles: Plugin = {
   name: 'styles',

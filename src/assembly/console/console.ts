@@ -127,7 +127,7 @@ const exists = (directory: string) =>
     () => false,
   )
 
-/** Returns a folder that is writable. In a container image, the packages may be read-only. */
+/** Returns a writable folder for builds: below node_modules, or else `fallback`. In a container image, node_modules may be read-only. */
 export function cacheFolder(fallback: string): string {
   const cache = join(projectDirectory, 'node_modules/.cache/waypost-console')
   try {

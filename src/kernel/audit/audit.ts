@@ -41,7 +41,10 @@ export interface AuditEntry {
   run<T>(fields: string[] | null, work: () => T): T
   /** Sets the tenant that the request is about, if that is not the tenant of the caller. */
   setTenant(tenantId: string): void
-  /** Sets the last part of the path of the object that the request creates. The record then has its full path when it is committed. */
+  /**
+   * Sets the last part of the path of the object that the request creates. The record then contains the full path of the object when it is
+   * committed.
+   */
   setCreated(name: string): void
   /**
    * Writes the outcome. For a successful response, the promise resolves when the record is durable, and rejects if the record cannot be
@@ -60,7 +63,7 @@ export interface Audit {
   ): Promise<{ total: number; records: AuditRecord[] }>
   /** Returns all matching records, newest first, in parts. */
   all(query: store.AuditQuery): AsyncIterable<AuditRecord[]>
-  /** Deletes records that are older than the setting. */
+  /** Deletes records that are older than the configured number of days. */
   prune(): Promise<void>
   deleteTenant(sql: Sql, tenantId: string): Promise<void>
   /** Writes all pending records. */
@@ -72,7 +75,8 @@ const partSize = 1000
 const dayMs = 86_400_000
 
 /**
- * Returns whether a response is recorded. Successes, 403 and 5xx are recorded. Other errors change nothing and do not concern permissions.
+ * Returns whether a response is recorded. Successes, 403 and 5xx are recorded. Other errors are not recorded, because they change nothing
+ * and do not concern permissions.
  */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 

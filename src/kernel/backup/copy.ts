@@ -9,7 +9,10 @@ import { copyQuery } from '../db/sql.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { type ContentEnd, qualifiedName, quoteIdentifier, type TableEnd, type TableEntry } from './manifest.ts'
 
-/** These settings make the text of dates, numbers and bytes independent of the server's configuration, and disable its time limits. */
+/**
+ * Settings that make the text of dates, numbers and bytes independent of the server's configuration, and disable its time limits for
+ * statements.
+ */
 const sessionSettings = `
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
@@ -53,7 +56,7 @@ export const copyIn = (sql: Sql, target: string, columns: string[], content: Asy
     () => content,
   )
 
-/** Counts and hashes the rows that pass through its stream. In the text format, every row is one line. */
+/** Counts and hashes the rows that pass through `stream`. In the text format, every row is one line. */
 export function createRowMeter() {
   const hash = createHash('sha256')
   let rows = 0

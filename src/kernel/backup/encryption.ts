@@ -131,7 +131,9 @@ async function readHeader(path: string, file: ByteSource, passphrase: Passphrase
   return { header, prefix, keys }
 }
 
-/** Opens the encrypted bytes of a file. They can be read from start to end. */
+/**
+ * Opens an encrypted file and returns its decrypted bytes. Read them from start to end: only the last decrypted chunk is kept in memory.
+ */
 export async function openEncrypted(path: string, file: ByteSource, passphrase: Passphrase): Promise<ByteSource> {
   const { header, prefix, keys } = await readHeader(path, file, passphrase)
   const body = file.size - headerLength

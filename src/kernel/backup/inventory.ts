@@ -102,8 +102,8 @@ export async function setSequences(sql: Sql, schemas: string[], sequences: Seque
 }
 
 /**
- * Drops foreign keys and disables triggers until all rows are restored. The returned function restores them. Rows arrive in no particular
- * order, and checking a foreign key once for all rows is many times faster.
+ * Drops foreign keys and disables triggers until all rows are restored. The returned function adds the foreign keys and enables the
+ * triggers again. Rows arrive in no particular order, and checking a foreign key once for all rows is many times faster.
  */
 export async function suspendConstraints(sql: Sql, schemas: string[]): Promise<() => Promise<void>> {
   const names = [...schemas, jobsSchema]

@@ -6,8 +6,8 @@ import { findPartitions } from './inventory.ts'
 import { type Partition, qualifiedName } from './manifest.ts'
 
 /**
- * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition. The name of a partition must be the
- * name of its parent, followed by a suffix of plain characters.
+ * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition. The name of a new partition must be
+ * the name of its parent, followed by a suffix of plain characters.
  */
 export async function createPartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
   const parents = new Set((await findPartitionedTables(sql, schemas)).map(qualifiedName))

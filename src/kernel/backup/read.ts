@@ -38,8 +38,8 @@ type ReceiveContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => P
 
 /**
  * Reads the whole file, and passes on the rows of each table and the bytes of each content. Without a receiver, the bytes of contents are
- * only checked, and the rows of tables are skipped. Rows are valid only when the promise resolves. The bytes of a damaged content end with
- * an error.
+ * only checked, and the rows of tables are skipped. Rows may be used only after the promise has resolved. If bytes of a content differ from
+ * their checksum in the file, reading them throws.
  */
 export const readBackup = (
   path: string,

@@ -171,7 +171,9 @@ async function hasDataKeys(sql: Sql): Promise<boolean> {
 
 const lockAttemptsMax = 10
 
-/** Locks all tables in one statement, before any other statement. After it, every other transaction has either ended or waits. */
+/**
+ * Locks all tables in one statement, before the restore changes any row. Then every other transaction that uses a table has ended or waits.
+ */
 async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
   if (tables.length === 0) return
   const names = [...tables.map(qualifiedName), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
@@ -259,8 +261,8 @@ async function restoreRows(sql: Sql, options: RestoreOptions, schemas: string[],
 }
 
 /**
- * Keeps the mark of the blob store if the store belonged to the replaced database, and ignores the mark in the backup. With another mark,
- * contents without a row would never be removed from the store.
+ * Keeps the mark of the blob store (blobs/mark.ts) if the store belonged to the replaced database, and ignores the mark in the backup. With
+ * another mark, the platform would never remove contents without a row from the store.
  */
 async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
   const ownTables: string[] = []

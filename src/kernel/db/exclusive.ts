@@ -21,7 +21,7 @@ interface Waiter {
 /** The longest time that a caller waits for a free connection. */
 const waitSeconds = 30
 
-/** A connection that the running code holds. `outer` is the connection that the calling code holds. */
+/** Records that the running code has taken a connection of `pool`. `outer` is the same record for the code that called it. */
 interface Holder {
   isHeld: boolean
   readonly pool: ExclusiveConnections
@@ -30,7 +30,9 @@ interface Holder {
 
 const currentHolder = new AsyncLocalStorage<Holder>()
 
-/** Skips holders that have released their connection. Otherwise an endless loop of transactions would grow the chain forever. */
+/**
+ * Skips records of connections that were released. Otherwise an endless loop of transactions would lengthen the chain of `outer` forever.
+ */
 function nearestHeld(holder: Holder | undefined): Holder | undefined {
   let current = holder
   while (current !== undefined && !current.isHeld) current = current.outer

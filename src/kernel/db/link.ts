@@ -35,7 +35,7 @@ export interface Link {
   waitingSince: number
   /** True while a COPY FROM STDIN uses the connection. Nothing else may be sent between its data. */
   copying: boolean
-  /** True while a transaction, or another user that needs the connection for itself, has it. */
+  /** True while the connection has an exclusive owner, such as a transaction. */
   inUse: boolean
   /** True if statements have a time limit. A statement that takes much longer than this limit counts as hung. */
   hasTimeLimit: boolean

@@ -9,7 +9,7 @@ export interface Listening {
   unlisten(): Promise<void>
 }
 
-/** Called with the id of the server process for the connection. */
+/** Called when listening starts or restarts, with the id of the server process for the connection. */
 export type OnListen = (processId: number | undefined) => void
 
 export interface Listener {

@@ -145,7 +145,7 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
     return sendFirst(() => runStatement(link, statement, { opening: begin }))
   }
   /**
-   * Keeps a step unsent until the work ends. If the work is still running at the end of this turn of the event loop, it waits for an
+   * Keeps a step unsent until the work ends. If the work has not ended by the end of this turn of the event loop, it must be waiting for an
    * answer, so the steps are sent.
    */
   function keepUnsent(step: BatchStep): Promise<Rows> {

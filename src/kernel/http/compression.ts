@@ -66,7 +66,7 @@ export function createCompression(): Compression {
       if (!mayBeCompressed(reply)) return done(null, payload)
       addVary(reply)
       const encoding = encodingFor(request.headers['accept-encoding'])
-      // Scripts read the body of an internal call as text.
+      // The body of an internal call is not compressed, because the calling script reads it as text.
       if (encoding === undefined || request.internalCaller) return done(null, payload)
       // A stream keeps Fastify from setting Content-Length, which would differ from the length of the compressed response to GET (RFC 9110,
       // 8.6).

@@ -81,7 +81,9 @@ export function createConnectionLimit(
     return true
   }
 
-  /** Closes the oldest idle connection. */
+  /**
+   * Closes the oldest idle connection that was accepted before this time, and returns whether one of the examined connections was closed.
+   */
   function evictOne(candidates: Set<Connection>, acceptedBefore: number, reason: Reason, address: string): boolean {
     for (const connection of candidates.values().take(examinedMax).toArray()) {
       const { socket, since } = connection
@@ -89,7 +91,7 @@ export function createConnectionLimit(
         evict(socket, reason, address)
         return true
       }
-      // The connection moves to the end, so that the next search examines other connections first.
+      // A connection that stays open moves to the end, so that the next search examines other connections first.
       candidates.delete(connection)
       candidates.add(connection)
     }

@@ -41,7 +41,7 @@ export function respondWithError(
     const logFailure = isOfOtherServer(failure) ? otherServerFailed : requestFailed
     logFailure(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
-  // Fastify would close the connection immediately, and a client that is still sending could lose the response.
+  // Otherwise Fastify would close the connection immediately, and a client that is still sending could lose the response.
   if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
   sendError(failure, errorFormat, reply)
 }

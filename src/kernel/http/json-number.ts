@@ -70,6 +70,6 @@ export function isUnstorableNumber(
 ): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return true
-  // A double may print as the same digits although it is another integer, for example 37866065945450410.
+  // An integer can be stored if its double prints the same digits, even if the double is another integer, as for 37866065945450410.
   return isInteger && !roundIntegers && String(value) !== source && BigInt(source) !== BigInt(value)
 }

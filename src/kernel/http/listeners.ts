@@ -1,5 +1,5 @@
 /**
- * The HTTP and HTTPS servers of one application. There is one server for each address of the host name. All servers share the limit of
+ * The HTTP and HTTPS servers of one Fastify instance. There is one server for each address of the host name. All servers share the limit of
  * connections and have the same timeouts and event handlers.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
@@ -154,7 +154,7 @@ export function createListeners(deps: {
 
 /**
  * Returns whether a request becomes a WebSocket. Other upgrades are ignored (RFC 9110, 7.8): Java and `curl --http2` offer `h2c` with every
- * first request, and expect the response to it.
+ * first request, and expect an ordinary response to this request.
  */
 const upgrades = (server: Server | SecureServer, { headers }: IncomingMessage) =>
   server.listenerCount('upgrade') > 0 && /(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade ?? '')

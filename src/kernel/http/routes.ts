@@ -16,7 +16,8 @@ import { abandonBody, bodyOf } from './streaming.ts'
 import { sendInSlices } from './unread-responses.ts'
 
 /**
- * The permission to call an operation. The kernel checks a `scope` on the platform or the tenant. The service checks a scope on a resource.
+ * The permission to call an operation, and the handling of its body and response. The kernel checks a `scope` on the platform or the
+ * tenant. The service checks a scope on a resource.
  */
 export interface Access {
   /** One scope, a list of scopes that are all required, `authenticated` or `none`. */
@@ -31,7 +32,9 @@ export interface Access {
   anyJson?: boolean | 'inside'
   /** Maximum size of the body. Default: 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
-  /** Media type of the body, for the error text of another type. Default: application/json. The handler of a `+json` type checks it. */
+  /**
+   * Media type that the error for a body of another type names. Default: application/json. The handler of a `+json` type checks the type.
+   */
   mediaType?: string
   /** True if a missing body counts as an empty object. Existing clients send no body if nothing is required. */
   bodyOptional?: boolean
@@ -125,7 +128,7 @@ declare module 'fastify' {
     address: string
     /**
      * The caller of a call within the process; undefined for requests from a network. Work that outlives the request, such as a timer, may
-     * run in the context of another request. It must use this field instead of the context.
+     * run in the async context of another request, so it must use this field instead of `internalCaller()`.
      */
     internalCaller: Caller | undefined
     /** True if the body was missing or empty. The body is null then, but a client can also send null. */

@@ -240,7 +240,7 @@ function addHooks(
   // The hooks use callbacks, because four promises per request would be measurable on this hot path.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
-    // The connection of this request was busy when the server began to close.
+    // The request arrived on a connection that was still busy when the server began to close.
     if (state.closing) return void sendError(ProcessStopping(), formats.at(request.url), reply)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)

@@ -1,6 +1,6 @@
 /**
- * Compiles JSON schemas of users with Ajv: draft-07, 2019-09 and 2020-12. A schema can make this take arbitrarily long. Therefore this code
- * runs only in the thread of worker-thread.ts, which has a time limit.
+ * Compiles JSON schemas of users with Ajv: draft-07, 2019-09 and 2020-12. With a crafted schema, compiling and validating can take
+ * arbitrarily long. Therefore this code runs only in the thread of worker-thread.ts, which has a time limit.
  */
 import { domainToASCII } from 'node:url'
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'

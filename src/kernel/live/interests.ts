@@ -15,8 +15,8 @@ export interface Interests {
   /** The nodes that need an event. */
   nodes: Pick<Routing<string>, 'has' | 'isEmpty' | 'visit'>
   /**
-   * Adds interests of this node. Resolves to true if all other nodes have acknowledged them. Nodes whose last request timed out are not
-   * waited for.
+   * Adds interests of this node. Resolves to true if all other nodes have acknowledged them. Does not wait for a node that did not answer
+   * the last request.
    */
   add(interests: Interest[]): Promise<boolean>
   remove(interests: Interest[]): void

@@ -35,7 +35,7 @@ export interface Live {
   /** Defines a topic, in `build` of the service that publishes its events. */
   define(topic: TopicDefinition): LiveTopic
   readonly topics: ReadonlyMap<string, TopicDefinition>
-  /** Subscribes to events. `isComplete` resolves to false if a node did not respond: events of this node may be missing. */
+  /** Subscribes to events. `isComplete` resolves to false if another node did not respond: events of that node may be missing. */
   subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
   /** Exchanges the interests of all nodes, so that each node forwards events to the nodes that need them. */
   start(): Promise<void>

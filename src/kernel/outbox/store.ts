@@ -1,4 +1,6 @@
-/** SQL of the outbox. migrations/0004_outbox_heads.sql explains the tables. The README explains the order of locks. */
+/**
+ * SQL of the outbox. migrations/0004_outbox_heads.sql explains the tables. The README of the kernel explains which rows the workers lock.
+ */
 import type { Sql } from '../db.ts'
 
 export interface WaitingEvent {

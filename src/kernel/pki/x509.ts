@@ -70,7 +70,7 @@ export async function makeAuthority(
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
-      // The path length allows tenants' authorities below a root. Below a tenant's authority, it allows only client certificates.
+      // The path length allows tenants' authorities below a root. Below a tenant's authority, it allows no further authority.
       new x509.BasicConstraintsExtension(true, subject.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),

@@ -1,6 +1,6 @@
 /**
  * Sends the messages of a few milliseconds in one batch. Batches are sent one after the other. A message to one node is sent immediately if
- * the last batch was sent a few milliseconds ago.
+ * at least a few milliseconds have passed since the last batch.
  */
 import { monotonicMs } from '../clock.ts'
 import type { Log } from '../log.ts'
