@@ -120,7 +120,7 @@ test('WAYPOST_AUTH turns authentication off for all services or for the named se
   assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, rules' }).withoutAuthentication, ['register', 'rules'])
 })
 
-test('assembly/settings.ts contains exactly the settings that services declare', () => {
+test('assembly/settings.ts contains exactly the settings that services, the kernel and the assembly declare', () => {
   const declared = Object.fromEntries(
     catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
   )

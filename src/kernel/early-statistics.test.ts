@@ -48,7 +48,7 @@ test('a table that another session has locked is skipped', async () => {
   assert.equal(await statisticsOf('locked'), -1)
 })
 
-test('a busy node analyzes tables without a call of the test, and a stop does not wait for the end of the pause', async () => {
+test('after the start, a busy node analyzes grown tables on its own, and a stop does not wait for the end of the pause', async () => {
   const statistics = createEarlyStatistics({ db, log: await createLog({ level: 'silent', format: 'json' }) })
   statistics.start()
   await sql`create table busy (n integer)`

@@ -416,7 +416,7 @@ function createClone(name: string): { home: string; source: string; node: string
 test('an ordinary user starts the server from a clone whose node_modules is read-only and lacks the links', async () => {
   const clone = createClone('readonly')
   const data = mkdtempSync(join(clone.home, 'data-'))
-  // If the test runs as root, the clone belongs to root and the user can only read it. Otherwise the test runs as that user.
+  // If the test runs as root, the clone belongs to root and the user can only read it. Otherwise the test itself runs as an ordinary user.
   if (isRoot) chownSync(data, nobody.uid, nobody.gid)
   chmodSync(clone.library, 0o555)
   chmodSync(clone.home, 0o755)

@@ -124,7 +124,7 @@ for (const [where, open] of [
   })
 
 describe('a lockout in memory', () => {
-  test('an attempt that was running does not end a lock that lasts longer than the window', () => {
+  test('a wrong attempt during a lock that lasts longer than the window does not end the lock', () => {
     let at = 0
     const lockout = createLockout({ ...rule, lockSeconds: 1000 }, { nowMs: () => at })
     for (let i = 0; i < 3; i++) lockout.recordFailure('key')

@@ -42,7 +42,7 @@ async function aWorker(connection: ConnectionOptions, { handle, ...options }: No
 
 const numbers = (to: number) => Array.from({ length: to }, (_, n) => n)
 
-test('a node sleeps while another node delivers a key, and counts only its own deliveries', async (t) => {
+test('a node sleeps while another node delivers the events of a key, and counts only its own deliveries', async (t) => {
   const connection = await kernelDatabase(t)
   const { promise: blocked, resolve: resume } = Promise.withResolvers<void>()
   const one = await aWorker(connection, { handle: () => blocked })

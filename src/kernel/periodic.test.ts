@@ -44,7 +44,7 @@ test('several nodes run a task once per period', async (t) => {
   assert.equal(row!.recent, true)
 })
 
-test('a run of a task can return a longer pause until the next run', async (t) => {
+test('a task can choose a longer pause until its next run', async (t) => {
   const { nodes } = await periodicNodes(t, 1)
   const runs = { often: 0, paused: 0 }
   nodes[0]!.periodic.start([
@@ -62,7 +62,7 @@ test('a run of a task can return a longer pause until the next run', async (t) =
   assert.equal(runs.paused, 3)
 })
 
-test('a time in the future, written with a wrong clock, does not block the task', async (t) => {
+test('a last run that is stored with a time in the future, because of a wrong clock, does not block the task', async (t) => {
   const { nodes, sql } = await periodicNodes(t, 1)
   await sql`insert into kernel.periodic (name, ran_at) values ('sweep', now() + interval '1 hour')`
   let runs = 0
@@ -70,7 +70,7 @@ test('a time in the future, written with a wrong clock, does not block the task'
   await eventually(() => assert.equal(runs, 1), { withinMs: 4000 })
 })
 
-test('a stop interrupts a run that pauses, and waits until it has ended', async (t) => {
+test('a stop interrupts a run that pauses, and waits until the run has ended', async (t) => {
   const { nodes } = await periodicNodes(t, 1)
   let state = 'not started'
   const run = async (_: unknown, signal?: AbortSignal) => {
@@ -122,7 +122,7 @@ test('another node runs a task whose node died during the run', async (t) => {
   await eventually(() => assert.ok(runs.includes('two')))
 })
 
-test('a task stays on its node, and the other node tries to run it only after that node has left', async (t) => {
+test('a task stays on its node: the other node tries to run it once when it starts, and again only after that node has left', async (t) => {
   const { nodes, reportLeave } = await periodicNodes(t, 2)
   const [one, two] = nodes
   let runs = 0

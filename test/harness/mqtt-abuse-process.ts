@@ -1,5 +1,6 @@
 /**
- * Opens one abusive connection after the other, of all kinds in rotation. The parent process starts and stops it with `begin` and `end`.
+ * Opens one abusive connection after the other, of all kinds in rotation. The parent process starts and stops this with the messages
+ * `begin` and `end`.
  */
 import { abusiveClients, destroyAll } from './mqtt-abusive-clients.ts'
 

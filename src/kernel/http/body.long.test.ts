@@ -180,7 +180,7 @@ suite('the parser agrees with the slow reference parser on random JSON', () => {
     { plainData: true, roundIntegers: true },
     { plainData: 'inside', part: 'payload' },
   ] satisfies Reading[])
-    test(JSON.stringify(reading), () => {
+    test(`random JSON with the options ${JSON.stringify(reading)}`, () => {
       let wrongNumbers = 0
       fc.assert(
         fc.property(value, (json) => {

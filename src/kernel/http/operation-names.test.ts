@@ -80,7 +80,7 @@ test('an operation must declare the cause of an error status that has no common 
   assert.equal(causeOf(404, { access: { scope: 'none' }, schema: explained }), 'There is no such thing.')
 })
 
-test('two shapes cannot have the same title, and a title must be an identifier', () => {
+test('two different shapes cannot have the same title, and a title must be an identifier', () => {
   const { refer } = createComponents()
   refer(Type.Object({ a: Type.String() }, { title: 'Thing' }), 'response')
   assert.throws(() => refer(Type.Object({ b: Type.String() }, { title: 'Thing' }), 'response'), /the title Thing/)
