@@ -17,7 +17,7 @@ import {
 } from '../test/harness/timings.ts'
 
 export interface TestRun {
-  /** Absolute paths. */
+  /** Absolute paths of the test files. */
   files: string[]
   /** Directory for files that the processes of the run share. */
   directory: string

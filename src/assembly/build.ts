@@ -81,7 +81,7 @@ export const sealedColumns = (services: AnyService[]): QualifiedColumn[] => [
 
 /**
  * Returns the number of event handlers that may run at the same time. It is a quarter of the connections, because half of the connections
- * are for transactions (kernel/db.ts) and event handlers use half of these.
+ * are for transactions (kernel/db.ts), and event handlers may use half of those connections.
  */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 

@@ -127,7 +127,7 @@ export function mountFrontPages(http: HttpServer, platform: FrontPagesPlatform) 
   mountAsset('/assets/icon.svg', () => logo.replace('currentColor', '#0b6e5f'))
   mountAsset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', pagesDirectory)))
   mountAsset('/docs/assets/docs.js', () => readFileSync(new URL('docs.js', pagesDirectory)))
-  // These files are large. As streams they take little memory, even if many clients do not read them.
+  // These files are large, so they are streamed: a client that does not read a file then takes little memory.
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
     mountAsset(`/docs/assets/${file}`, () => createReadStream(join(swagger, file)))
 }

@@ -36,8 +36,8 @@ function platformPorts(config: Config): number[] {
 }
 
 /**
- * Opens separate connections to the database. This function is called after each start of the embedded database, because its socket then
- * differs.
+ * Opens separate connections to the database. It is called after each start of the embedded database, because each start creates another
+ * socket.
  */
 async function openData(config: Config): Promise<ServerData> {
   const connection = config.databaseUrl

@@ -38,7 +38,7 @@ const partBytesMax = 6000
 
 /**
  * Splits a long list into parts of moderate size, one for each event. This limits the work of a handler in its transaction. `toJson`
- * returns the data of an item that the event contains.
+ * returns the part of an item that the event will contain; by default the whole item.
  */
 export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []

@@ -24,10 +24,13 @@ export interface ConcurrencyLimit {
 export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
-  /** Maximum for all tenants together. */
+  /** Maximum number of running tasks of all tenants together. */
   total?: number
   perTenant?: number
-  /** Maximum for one named caller. It is less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */
+  /**
+   * Maximum number of running tasks of one named caller. It is less than `perTenant`, so that a single caller cannot use up the limit of
+   * its tenant.
+   */
   perCaller?: number
   /** Maximum number of waiting tasks of a tenant. With 0, work that cannot start immediately is rejected. */
   waitingPerTenant?: number

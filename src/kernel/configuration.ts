@@ -31,7 +31,7 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
    * reads them must expect any value.
    */
   checkNew?(config: never, tenantId: string): Promise<ConfigurationProblem | undefined>
-  /** Exists only for the compiler; it is never set. */
+  /** Ties the types of the configurations to the instance at compile time. It is never set. */
   readonly types?: { application: C; tenant: T }
 }
 
@@ -46,7 +46,7 @@ export const defineInstance = <
   T extends TSchema | undefined = undefined,
 >(definition: {
   name: string
-  /** Default: the name in upper case. */
+  /** Name of the service to which the instance belongs. Default: the name of the instance in upper case. */
   serviceName?: string
   group: string
   description: string

@@ -32,11 +32,14 @@ export interface Ctx {
   correlationId: string
   /** All requests share this log, so calls must include the correlation id. */
   log: Log
-  /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or `ProcessStopping`. */
+  /**
+   * Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or
+   * `ProcessStopping`.
+   */
   readonly signal: AbortSignal
   /**
-   * Calls the listener once when `signal` aborts, and immediately if it has aborted. Returns a function that removes the listener. It takes
-   * less memory than a signal, and matters where thousands of callers wait. Absent if `signal` exists anyway.
+   * Calls the listener once when `signal` aborts, and immediately if it has aborted. Returns a function that removes the listener.
+   * `onAbort` takes less memory than `signal`, which matters where thousands of callers wait. Absent if `signal` exists anyway.
    */
   onAbort?(listener: (reason: unknown) => void): () => void
 }
@@ -96,7 +99,7 @@ export function requireTenantAccess(ctx: Ctx, requested: string | undefined, pla
 /** The key by which a service names the API of another service in `needs`. */
 export interface Contract<T> {
   readonly name: string
-  /** Exists only for the type checker. */
+  /** Ties the type of the API to the contract at compile time. It is never set. */
   readonly api?: T
 }
 export const contract = <T>(name: string): Contract<T> => ({ name })

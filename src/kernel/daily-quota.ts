@@ -14,7 +14,7 @@ import type { TenantLimits } from './tenant-limits.ts'
  * The usage of one day. The first five numbers are bytes. `refused`, `unrecorded` and `shortened` count what was left out above the quota.
  */
 export interface DailyUsage {
-  /** ISO date in UTC. */
+  /** The day, as an ISO date in UTC. */
   day: string
   samples: number
   trafficLog: number

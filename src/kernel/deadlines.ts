@@ -3,7 +3,7 @@ import { monotonicMs } from './clock.ts'
 
 /** An item with a deadline. Each item belongs to at most one collection. */
 export interface Due {
-  /** Monotonic milliseconds. */
+  /** The deadline, in monotonic milliseconds (clock.ts). */
   dueAt: number
   /** Place in the heap; -1 if the item is in no collection. Only the collection changes it. */
   place: number

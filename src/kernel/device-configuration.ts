@@ -7,7 +7,7 @@ import { createKeyedMutex } from './keyed-mutex.ts'
 import { Type } from './schema.ts'
 
 export interface DeviceConfiguration {
-  /** Absent for the default configuration. */
+  /** Name of the configuration; absent for the default configuration. */
   name?: string
   configId: string
   config: unknown

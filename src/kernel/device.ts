@@ -45,7 +45,7 @@ export interface Push {
   extension: string
   /** Name of the push. A device can stop pushes of this name with `observe: false`; a push without a name is always sent. */
   name?: string
-  /** Path without `/status`: `/command/reboot`. */
+  /** Path of the resource in the topic, without the ending `/status`: `/command/reboot`. */
   resourcePath: string
   /** A JSON value, or a Buffer with JSON text. */
   payload: unknown
@@ -65,7 +65,9 @@ export interface Extension {
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** Returns the pushes for an endpoint that has just connected. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
-  /** Called after a push of this extension was passed to a connection, on the node of that connection. It must not block or throw. */
+  /**
+   * Called after a push of this extension was passed to a connection, on the node of that connection. The function must not block or throw.
+   */
   handedOver?(endpoint: DeviceEndpoint, push: Push): void
   /** Called with connects and disconnects, in order for each endpoint. A batch that fails is repeated a few times. */
   connectivityChanged?(changes: ConnectivityChange[]): Promise<void>

@@ -17,8 +17,8 @@ function createDirectory(path: string) {
 
 /**
  * Locks a directory for this process with SQLite's fcntl lock on an empty file. The operating system releases the lock when the process
- * dies. Only SQLite may open the file `lock`, because closing any other descriptor of it releases the lock. Therefore the pid is in a
- * separate file.
+ * dies. Only SQLite may open the file `lock`, because closing any other descriptor of this file releases the lock. Therefore the pid is in
+ * a separate file.
  */
 export function lockDirectory(directory: string): { release(): void } {
   const path = resolve(directory)

@@ -17,7 +17,7 @@ export interface DiskSpace {
   check(): Promise<Record<string, unknown>>
 }
 
-/** A directory on a disk. */
+/** A directory whose disk is watched. */
 interface Volume {
   name: string
   directory: string

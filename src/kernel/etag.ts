@@ -39,7 +39,7 @@ export function notModifiedSince(
   modified: Date,
 ): boolean {
   if (headers['if-none-match']) return false
-  // Last-Modified has whole seconds. The comparison with NaN is false.
+  // Last-Modified has whole seconds. An invalid date becomes NaN, and a comparison with NaN is false.
   return Math.floor(modified.getTime() / 1000) * 1000 <= Date.parse(headers['if-modified-since'] ?? '')
 }
 

@@ -1,7 +1,7 @@
 /**
- * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes immediately; a busy one
- * starts a write every few milliseconds. While a group with rows of a key is being written, further rows of this key go into a group that
- * follows it.
+ * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes immediately; a busy
+ * writer starts a write every few milliseconds. While a group with rows of a key is being written, further rows of this key go into a group
+ * that follows it.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import { DatabaseUnavailable } from './errors.ts'

@@ -92,7 +92,8 @@ const heartbeatSeconds = 10
 /** The interval at which a node that is alone looks for due jobs. */
 const pollAloneMs = 1900
 /**
- * The poll interval of pg-boss's own workers. It is so long that they practically never poll, because each poll would take a transaction.
+ * The poll interval of pg-boss's own workers. The interval is so long that the workers practically never poll, because each poll would take
+ * a transaction.
  */
 const workerPollSeconds = 24 * 3600
 
@@ -134,7 +135,7 @@ export function createJobs({
   })
   let stopped = false
   boss.on('error', (error) => {
-    // A worker that polls during the stop finds its connections closed. That is not reported.
+    // A worker that polls during the stop finds its connections closed. This error is not reported.
     if (!stopped) jobQueueFailed(log, { err: error })
   })
 
@@ -208,7 +209,7 @@ export function createJobs({
     createMissingQueues: () => openQueues(boss, jobTypes()),
     async stop() {
       stopping.abort(new Error('the process stops'))
-      // A graceful stop polls for running handlers every half second. It is skipped if no handler runs.
+      // A graceful stop polls for running handlers every half second, so it is requested only if a handler runs.
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
       stopped = true
     },

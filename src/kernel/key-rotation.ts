@@ -102,8 +102,8 @@ export const kernelColumns: QualifiedColumn[] = [
 const sealedText = /^v[12]\.[\w.-]{38,}$/
 
 /**
- * Finds the values of a column that do not begin with `prefix`, and seals them again, in batches. A value that a service changes meanwhile is
- * skipped, because the service has sealed it with the new key. Returns the number of changed values.
+ * Finds the values of a column that do not begin with `prefix`, and seals them again, in batches. A value that a service changes meanwhile
+ * is skipped, because the service has sealed it with the new key. Returns the number of changed values.
  */
 export async function sealAgain(
   db: Db,

@@ -44,7 +44,7 @@ export const limitSettings = defineSettings(
     },
   },
   (value) => ({
-    /** Limit for each tenant; 0 means no limit. */
+    /** Maximum number of bytes that each tenant may store per day; 0 means no limit. */
     bytesPerDay: value.TENANT_MB_PER_DAY * 1_000_000,
     diskFreeMinBytes: value.DISK_FREE_MIN_MB * 1_000_000,
     /** Maximum number of HTTP requests per second of each tenant; 0 means no limit. */

@@ -40,8 +40,8 @@ export interface Members {
    */
   onSilent(listener: (nodeId: string) => void): void
   /**
-   * Called if other nodes considered this node dead, or if its row is missing. Its owned rows may have been swept, so the listener must
-   * write them again.
+   * Called if other nodes considered this node dead, or if its row is missing. The rows that this node owns may have been swept, so the
+   * listener must write them again.
    */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void

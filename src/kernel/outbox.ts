@@ -1,6 +1,6 @@
 /**
  * Delivers events durably. There is one row for each event and subscription. Workers on every node lock keys with `for update skip locked`
- * and deliver their events in order. They sleep when all due keys are taken.
+ * and deliver their events in order. A worker sleeps when other workers have locked all due keys.
  */
 
 import { monotonicMs, sleep } from './clock.ts'

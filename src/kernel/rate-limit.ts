@@ -13,7 +13,7 @@ export interface Rate {
 export interface Bucket {
   /** Number of tokens. It is negative if more tokens were drawn than there were. */
   level: number
-  /** Monotonic milliseconds. */
+  /** The time of the last change of `level`, in monotonic milliseconds. */
   updatedAt: number
 }
 

@@ -19,7 +19,7 @@ export interface NamedKey {
   key: KeyObject
 }
 
-/** The name is a hash. It only shows whether two keys are the same. */
+/** Names a key by a hash, which only shows whether two keys are the same. */
 export const namedKey = (bytes: Buffer): NamedKey => ({
   name: createHash('sha256').update('waypost key name\n').update(bytes).digest('hex').slice(0, 12),
   // The key object is created once. From bytes, Node.js would create a key object in every call, which takes three times as long as the
@@ -174,7 +174,7 @@ export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer)
   if (exists?.yes) await sql`delete from kernel.key_rotation`
 }
 
-/** Creates the service for secrets. */
+/** Creates the functions that seal and open secrets with these keys. */
 export function createSecrets(keys: DataKeys | Buffer): Secrets & { setDataKeys(keys: DataKeys): void } {
   /**
    * The keys of this process; the current key is the first. Keys are never dropped while the process runs, because caches may contain

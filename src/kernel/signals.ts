@@ -36,7 +36,7 @@ export interface Signals extends Requests {
   sendNow<P>(to: Exclude<Address, `any/${string}`>, signal: Signal<P>, payload: P): Promise<boolean>
   /** Registers a handler. On the sending node it runs after the commit and before `tx` returns. `from` is the sender's node id. */
   on<P>(signal: Signal<P>, handler: Handler<P>): void
-  /** Registers a listener that is called when signals may have been lost. It must clear caches that signals invalidate. */
+  /** Registers a listener that is called when signals may have been lost. The listener must clear caches that signals invalidate. */
   onReset(listener: () => void): void
   /** Declares a value that this node reads repeatedly, so that it finds a change even if the signal about it was lost. */
   declareCheck(check: Check): void
@@ -49,7 +49,7 @@ export interface Signals extends Requests {
 /** Makes every node reset its caches, with the commit of `sql`. Commands that change the database of a running platform use it. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-/** A node that is alone sweeps only every 30 s. In this case only commands store rows, and they send a notification. */
+/** A node that is alone sweeps only every 30 s: then only commands store rows, and a command also notifies the node. */
 const sweepAloneMs = 30_000
 /** A starting node waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
 export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
@@ -171,7 +171,7 @@ function lifecycleOf(
     const joinRequests = Promise.allSettled(
       others.map(({ id }) => requests.request(id, Join, {}, { timeoutMs: joining.answerMs })),
     )
-    // A node that died a moment ago still counts as alive and never answers. The start does not wait longer for it.
+    // A node that died a moment ago still counts as alive and never answers, so the start waits only for this time.
     const allAnswered = await Promise.race([joinRequests, sleep(joining.joinMs)])
     handlers.reset()
     if (!allAnswered) void joinRequests.then(() => started && handlers.reset())

@@ -31,8 +31,8 @@ export interface RowWaits<T> {
   wait(ctx: WaitCtx, id: string, options: WaitOptions<T>): Promise<T | undefined>
   /**
    * Runs `start`, which stores the row and returns its id and state. Then waits for the row without reading it again, and calls `ended`
-   * with the outcome. Nothing else is in memory while the caller waits: the returned promise resolves when the wait has begun. It rejects
-   * if `start` fails, and with 429 at the limit of waiters, which is checked before `start`, so that the caller has changed nothing.
+   * with the outcome. The returned promise resolves when the wait has begun, so that only the waiter is in memory afterwards. It rejects if
+   * `start` fails, and with 429 at the limit of waiters, which is checked before `start`, so that the caller has changed nothing.
    */
   startAndWait(ctx: WaitCtx, start: () => Promise<Started<T>>, caller: WaitingCaller<T>): Promise<void>
   /** Wakes the waiters of these rows when `sql` commits. If the row contains the node id of its waiter, only that node needs a signal. */

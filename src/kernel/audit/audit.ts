@@ -16,7 +16,7 @@ import * as store from './store.ts'
 
 export interface AuditEvent {
   tenantId: string
-  /** A name such as `logins.failed`. */
+  /** Name of the event, such as `logins.failed`. */
   operation: string
   actor?: AuditActor | undefined
   address?: string | undefined

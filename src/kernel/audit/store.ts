@@ -106,7 +106,7 @@ export interface AuditQuery {
   /** The id or the name of the actor. */
   actor?: string | undefined
   operation?: string | undefined
-  /** The beginning of the path. */
+  /** The beginning of the path of the object. */
   resource?: string | undefined
   status?: number | undefined
   address?: string | undefined

@@ -37,7 +37,7 @@ export interface RestoreOptions {
   migrations: Migration[]
   /** True if existing data may be replaced. */
   replace: boolean
-  /** Opens an encrypted file. */
+  /** The passphrase that opens the file, if the file is encrypted. */
   passphrase?: Passphrase
   /** The result of `verifyBackup`, if the caller has it already. */
   verified?: Verified

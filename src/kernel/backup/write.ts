@@ -25,9 +25,9 @@ export interface BackupOptions {
   /** The version of this program. */
   program: string
   now: Clock
-  /** Encrypts the file. */
+  /** The passphrase that encrypts the file. If absent, the file is not encrypted. */
   passphrase?: Passphrase
-  /** Replaces an existing file. */
+  /** True if an existing file may be replaced. */
   force?: boolean
   /** The blob store, and the tables that reference its contents. If absent, contents are left out. */
   contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }

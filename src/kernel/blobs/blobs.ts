@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { newId } from '../ids.ts'
 
 export interface S3Settings {
-  /** `https://host:port`, without a path. */
+  /** Address of the store: `https://host:port`, without a path. */
   origin: string
   bucket: string
   /** Folder within the bucket; empty for the whole bucket. */

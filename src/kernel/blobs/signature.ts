@@ -4,10 +4,10 @@ import { createHash, createHmac } from 'node:crypto'
 export interface RequestToSign {
   method: string
   host: string
-  /** Percent-encoded, exactly as sent. */
+  /** Path of the request, percent-encoded exactly as it is sent. */
   path: string
   query: Record<string, string>
-  /** Names in lower case; all headers are signed. */
+  /** Headers of the request, with names in lower case. All of them are signed. */
   headers: Record<string, string>
   /** Hexadecimal SHA-256 of the body. */
   bodyHash: string

@@ -208,7 +208,7 @@ const CopyOutQueryOf = constructorOf(function (
   this.push = push
 }, copyOutMethods)
 
-/** Maximum number of blocks that wait for a slow reader. Above it, the connection is not read. */
+/** Maximum number of blocks that wait for a slow reader. While that many blocks wait, the connection is not read. */
 const blocksMax = 8
 
 /**

@@ -25,7 +25,7 @@ export interface Group {
   retire(link: Link): void
   isCurrent(link: Link): boolean
   ended(): ConnectionError | undefined
-  /** Stops opening connections. */
+  /** Prevents further connections. Returns the error for callers that request one. */
   stop(): ConnectionError
   /** Waits for running statements for at most this many seconds, then breaks the connections. */
   end(seconds: number): Promise<void>

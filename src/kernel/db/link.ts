@@ -68,7 +68,7 @@ export interface Link {
 export interface LinkOptions {
   name: string
   plans?: 'once' | undefined
-  /** 0 means no limit. */
+  /** Time limit of a statement in seconds; 0 means no limit. */
   statementSeconds: number
   rowName: (column: string) => string
 }

@@ -19,7 +19,7 @@ export interface PoolOptions {
   name?: string
   /**
    * Plans each statement once per connection, for any values. Use it only for statements whose best plan does not depend on the values.
-   * Without it, planning takes a third of the time of a query for a page of results.
+   * Without this option, planning takes a third of the time of a query for a page of results.
    */
   plans?: 'once'
   /** Time limit of a statement. A statement that exceeds it fails with code 57014. 0 means no limit. */

@@ -36,8 +36,8 @@ export function layout(directory: string) {
 }
 
 /**
- * Chooses where the database is created. That is the data directory, except for root on systems without /proc (macOS). There it is below
- * /var/db, which the server's account can reach, and the data directory records its path (README.md).
+ * Chooses where the database is created: in the data directory, except if root runs the platform on a system without /proc (macOS). Then
+ * the database is below /var/db, which the server's account can reach, and the data directory records its path (README.md).
  */
 export function chooseLocation(directory: string): void {
   if (hasProc || process.getuid?.() !== 0) return
@@ -109,7 +109,7 @@ export async function createCluster(
 
 /**
  * Removes partial databases of interrupted starts. If an initdb process survived, it may still write into such a database and make the
- * removal fail. Then the next start removes it.
+ * removal fail. Then the next start removes that database.
  */
 export function removePartialClusters(cluster: string): void {
   const prefix = `${basename(cluster)}.partial-`

@@ -23,8 +23,8 @@ export function readOwnerPassword(directory: string): string | undefined {
 const statementsPerTransaction = 100
 
 /**
- * Creates the role, and makes it the owner of everything that the superuser owns. In a directory of an older version, that is
- * every object. If this is interrupted, the next start finishes it.
+ * Creates the role, and makes it the owner of everything that the superuser owns. In a directory of an older version, that is every object.
+ * If the change of owners is interrupted, the next start finishes it.
  */
 export async function ensureOwner(directory: string, administration: PostgresConnection): Promise<void> {
   const { default: pg } = await import('pg')

@@ -7,7 +7,10 @@ type Encoding = 'br' | 'gzip'
 type Done = (error: Error | null, payload?: unknown) => void
 
 export interface Compression {
-  /** Hook for `onSend` of routes. It uses a callback, because most responses are small, and a promise for each would be measurable. */
+  /**
+   * Hook for `onSend` of routes. It uses a callback, because most responses are small, and the cost of a promise for each response would be
+   * measurable.
+   */
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void
 }
 

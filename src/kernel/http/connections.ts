@@ -38,7 +38,9 @@ const tooSlow = responseText('408 Request Timeout', 'The body arrives too slowly
 
 const leaveFunctions = new WeakMap<Duplex, () => void>()
 
-/** Stops counting a connection that switched to another protocol, such as WebSocket. The limit of that protocol counts it. */
+/**
+ * Stops counting a connection that switched to another protocol, such as WebSocket. The limit of the other protocol counts the connection.
+ */
 export const leaveHttp = (socket: Duplex) => leaveFunctions.get(socket)?.()
 
 export interface HttpConnections {

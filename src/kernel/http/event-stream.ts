@@ -8,7 +8,7 @@ import { monotonicMs } from '../clock.ts'
 
 export interface StreamMessage {
   event: string
-  /** A text without line breaks. */
+  /** Content of the event: a text without line breaks. */
   data: string
   id?: string | undefined
 }

@@ -12,7 +12,7 @@ import { DatabaseUnavailable } from '../errors.ts'
 
 export interface InternalRequest {
   method: string
-  /** Path and query. */
+  /** Path and query of the request. */
   url: string
   headers?: Record<string, string>
   body?: string

@@ -9,8 +9,8 @@ const dot = 0x2e
 const zero = 0x30
 
 /**
- * Decides by arithmetic on the digits whether a number can be stored. `exponentAt` is the index of the `e`; 0 means that there is no exponent.
- * With `roundIntegers`, an integer that a double can only represent rounded is accepted.
+ * Decides by arithmetic on the digits whether a number can be stored. `exponentAt` is the index of the `e`; 0 means that there is no
+ * exponent. With `roundIntegers`, an integer that a double can only represent rounded is accepted.
  */
 export function judgeNumber(
   bytes: Uint8Array,

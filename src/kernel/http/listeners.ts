@@ -170,8 +170,8 @@ const listenOn = (server: Server | SecureServer, host: string, port: number) =>
 
 /** Copies the event handlers of the first server. Fastify and the gateway register their handlers only on the first server. */
 function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
-  // An `upgrade` listener is added only if the first server has such a listener, because a listener that does nothing would leave the request without a
-  // response.
+  // An `upgrade` listener is added only if the first server has such a listener, because a listener that does nothing would leave the
+  // request without a response.
   for (const event of ['upgrade', 'clientError'])
     if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
   return server

@@ -3,7 +3,7 @@ import type { TSchema } from '../schema.ts'
 
 const bracketed = /^(.+)\[\d*\]$/
 
-/** Renames these parameters to the declared name. Otherwise they would be ignored as unknown, and a filter would have no effect. */
+/** Renames parameters with brackets to the declared name. Otherwise they would be ignored as unknown, and a filter would have no effect. */
 export function mergeBracketedLists(query: Record<string, unknown>, schema: TSchema) {
   const { properties: declared = {} } = schema as { properties?: object }
   for (const key of Object.keys(query)) {

@@ -52,7 +52,7 @@ export interface Access {
   readOnly?: boolean
   /** True if links (`links.create`) can download the response. The response must be bytes that browsers neither display nor run. */
   linkable?: true
-  /** Used with scope `none`: the header with a key that the service checks itself. The API reference shows it. */
+  /** Used with scope `none`: the header with a key that the service checks itself. The API reference shows this header. */
   keyHeader?: string
   /**
    * A query parameter with a signature that replaces the credentials in links. The service checks the signature itself. Such requests have
@@ -103,10 +103,10 @@ export interface RouteContext {
   record(operation: Operation): void
   /** Returns the reason why changes are refused at the moment; undefined if they are accepted. */
   refuseChanges(): PlatformError | undefined
-  /** If absent, nothing is recorded. */
+  /** Begins the audit entry of a request. If absent, nothing is recorded. */
   audit: Pick<Audit, 'begin'> | undefined
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
-  /** If absent, responses are not compressed. */
+  /** Compresses responses. If absent, responses are not compressed. */
   compression: Compression | undefined
 }
 

@@ -13,11 +13,11 @@ export const NoSuchRange = defineError<{ size: number }>(
   'The requested range does not exist: the content has {size} bytes',
 )
 
-/** Describes a content. */
+/** A stored content: its file name, size, checksum and time. */
 export interface ContentItem {
   name: string
   size: number
-  /** Hexadecimal SHA-256. */
+  /** Hexadecimal SHA-256 of the content, unless `isComposed` is true. */
   checksum: string
   updatedDate: Date
   /** True if the checksum only identifies the content and is not its digest. */

@@ -42,7 +42,7 @@ export interface HttpOptions {
   log: Log
   metrics: Metrics
   authenticate: Authenticate
-  /** If absent, no other origins are allowed. */
+  /** Decides which other origins may call the platform. If absent, no other origins are allowed. */
   origins?: Origins
   /** Returns the caller of requests without credentials, if authentication of the API is off. Returns undefined if it is on. */
   callerWithoutAuthentication(api: string): Caller | undefined
@@ -63,7 +63,7 @@ export interface HttpOptions {
   compression?: boolean
   /** Limit of the responses that wait for their clients. If absent, the default applies. */
   unreadLimit?: UnreadLimit
-  /** If absent, requests over plain HTTP are not redirected. */
+  /** Redirects to HTTPS and Strict-Transport-Security. If absent, the server uses neither. */
   secureTransport?: SecureTransport
 }
 

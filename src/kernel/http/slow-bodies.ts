@@ -25,7 +25,10 @@ interface Sample {
 export interface SlowBodies<C> {
   /** Measures periodically until `isNeeded` returns false. */
   watch(): void
-  /** Returns the connection with the slowest body among these. */
+  /**
+   * Returns the slow connection with the slowest body among these, and does not return it again. Returns undefined if none of these is
+   * slow.
+   */
   takeSlowest(among: Set<C>): C | undefined
 }
 

@@ -11,7 +11,7 @@ import { RE2JS } from 're2js'
 
 /** A violation of a schema. */
 export interface Violation {
-  /** JSON pointer to the value; empty for the whole document. */
+  /** JSON pointer to the invalid value; empty for the whole document. */
   path: string
   message: string
 }

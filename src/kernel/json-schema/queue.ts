@@ -89,7 +89,8 @@ const repeated = (waiting: Waiting): Waiting =>
   waiting.isRepeated ? waiting : { ...waiting, since: monotonicMs(), isRepeated: true }
 
 /**
- * Settles a request. Returns false if it has no answer because the thread ended with another request of the batch. It is then sent again.
+ * Settles a request. Returns false if it has no answer because the thread ended with another request of the batch. The request is then sent
+ * again.
  */
 function settle({ resolve, reject }: Waiting, answer: SchemaAnswer | Error | undefined): boolean {
   if (answer === undefined) return false

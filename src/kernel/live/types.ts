@@ -34,7 +34,7 @@ export interface HistoryQuery {
   applicationName: string | undefined
   endpointIds: readonly string[] | undefined
   facets: ReadonlyMap<string, ReadonlySet<string>>
-  /** Microseconds since 1970. */
+  /** The history begins at this time, in microseconds since 1970. */
   since: number
   /** Maximum number of events. If there are more, the result is `too_many`. */
   limit: number
@@ -62,7 +62,7 @@ export interface ValueQuery {
 export interface LiveValue {
   everySeconds: number
   keyOf(ctx: Ctx, query: ValueQuery): string
-  /** Returns JSON. */
+  /** Reads the value and returns it as JSON. */
   read(ctx: Ctx, query: ValueQuery): Promise<string>
 }
 
@@ -96,13 +96,16 @@ export interface TopicDefinition {
   withoutTenant?: boolean
   /** Present if the topic delivers a value instead of events. */
   value?: LiveValue
-  /** When a stream resumes, its history starts this long before its position, because events are stored later than their time. */
+  /**
+   * When a stream resumes from the time of its last event, it reads the history from this long before that time, because an event can be
+   * stored later than its time.
+   */
   slackSeconds?: number
   /** Reads stored events, oldest first. Without this function, a stream that resumes gets a `gap` event. */
   history?(query: HistoryQuery): Promise<LiveEvent[] | GapReason>
 }
 
-/** A topic as its service uses it. */
+/** The functions by which the service that defines a topic publishes its events. */
 export interface LiveTopic {
   /** Returns whether any node has a subscription. Called on the path of device messages. */
   isActive(): boolean

@@ -171,8 +171,8 @@ export async function isAnyDue(sql: Sql, subscriptions: string[]): Promise<boole
 }
 
 /**
- * Returns the id of the newest waiting event of the key for each of these subscriptions. Subscriptions in which the events of the key wait for
- * a retry are left out.
+ * Returns the id of the newest waiting event of the key for each of these subscriptions. Subscriptions in which the events of the key wait
+ * for a retry are left out.
  */
 export async function findNewestWaiting(sql: Sql, subscriptions: string[], key: string): Promise<Map<string, number>> {
   const rows = await sql<{ subscription: string; id: number }[]>`

@@ -12,7 +12,7 @@ export interface Check {
   name: string
   /** Returns an SQL expression. It must be cheap, because each node evaluates it all the time. */
   expression(sql: Sql): Fragment
-  /** Receives the value of the expression, as JSON. It does not wait for the work that it starts. */
+  /** Receives the value of the expression, as JSON. The function does not wait for the work that it starts. */
   handle(value: unknown): void
   /** The interval on a node that is alone. Default: no checks, because no other node sends signals that could be lost. */
   aloneMs?: number

@@ -1,13 +1,13 @@
 /** A type of message between nodes. */
 export interface Signal<P> {
   name: string
-  /** Exists only for the compiler. */
+  /** Ties the type of the payload to the signal at compile time. It is never set. */
   payload?: P
 }
 
 /** A signal that the receiving node answers. */
 export interface Request<P, R> extends Signal<P> {
-  /** Exists only for the compiler. */
+  /** Ties the type of the reply to the request at compile time. It is never set. */
   reply?: R
 }
 

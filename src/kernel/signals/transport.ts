@@ -34,7 +34,7 @@ export const channelOf = (address: Address) => `waypost_${address.replace('/', '
 
 /**
  * Uses LISTEN and NOTIFY. In the whole server, commits with NOTIFY block each other, so a batch is one statement outside of the services'
- * transactions. It commits asynchronously; after a crash of PostgreSQL, deleted rows may reappear and are sent twice.
+ * transactions. The statement commits asynchronously; after a crash of PostgreSQL, deleted rows may reappear and are sent twice.
  */
 export function postgresTransport(db: Db): Transport {
   const subscriptions: { unlisten(): Promise<void> }[] = []
