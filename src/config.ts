@@ -1,6 +1,6 @@
 /**
- * The only code of the platform that reads the environment. The table below and the tables of services (assembly/settings.ts) define the
- * typed configuration, the output of `waypost config`, and docs/reference/configuration.md.
+ * Reads the environment; no other code of the platform does, except command-line-config.ts. The table below and the tables of services
+ * (assembly/settings.ts) define the typed configuration, the output of `waypost config`, and docs/reference/configuration.md.
  */
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'

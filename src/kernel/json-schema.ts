@@ -1,6 +1,6 @@
 /**
- * JSON schemas that users define (document 5, 1.8): draft-07 if `$schema` is absent, 2019-09 and 2020-12. A schema is unusable if it has
- * remote references or patterns that cannot run in linear time. Schemas run in threads with a time limit (json-schema/threads.ts).
+ * JSON schemas that users define (document 5, 1.8), of draft-07 (also if `$schema` is absent), 2019-09 or 2020-12. A schema is unusable if
+ * it has remote references or patterns that cannot run in linear time. Schemas run in threads with a time limit (json-schema/threads.ts).
  */
 import type { Violations } from './json-schema/compile.ts'
 import { createSchemaQueue, type SchemaQueue } from './json-schema/queue.ts'

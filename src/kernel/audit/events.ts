@@ -3,8 +3,8 @@ import type { AuditRecord } from './record.ts'
 
 const everyMs = 1000
 /**
- * Maximum number of different events per tenant and second. Further events are recorded without address and actor, so that an attack cannot
- * fill the disk.
+ * Maximum number of different events per tenant and second. Further events are recorded without address and actor. They thereby become
+ * equal and share few records, so an attack cannot fill the disk.
  */
 const eventsPerTenantMax = 100
 

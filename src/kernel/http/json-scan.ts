@@ -113,7 +113,7 @@ function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 4; i++) {
     const byte = bytes[i] ?? 0
-    // The bit converts letters to lower case and leaves digits as they are.
+    // The bit 0x20 converts letters to lower case and leaves digits as they are.
     const lower = byte | 0x20
     if (isDigit(byte)) value = value * 16 + byte - 0x30
     else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + lower - 0x57

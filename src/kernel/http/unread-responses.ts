@@ -26,9 +26,9 @@ const countedMin = 16 * 1024
 /** Responses from this size are sent in slices, because the number of sent slices shows how much the client has read. */
 const slicedMin = 64 * 1024
 const checkMs = 1000
-/** Number of bytes that a streamed list counts while its client reads nothing. A part of a list has up to 100 rows. */
+/** Number of bytes as which a streamed list is counted while its client reads nothing. A part of a list has up to 100 rows. */
 const listBytes = 2 * 1024 * 1024
-/** If a client has read nothing for this time, its streamed list counts. */
+/** A streamed list is counted once its client has read nothing for this time. */
 const listStallMs = 2000
 /** The part of `bytesMax` that stays after the slowest readers were disconnected, so that this does not happen for each new response. */
 const keptPart = 0.9

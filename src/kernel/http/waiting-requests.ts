@@ -10,8 +10,8 @@ const recentMs = 60_000
 let clearing: NodeJS.Timeout | undefined
 
 /**
- * Removes what a request needs no longer when its handler has read it: the body, and its own copy of the credentials. A token of one
- * kilobyte is the largest part of a request without a body, and many requests have the same token.
+ * Removes the data of a request that is no longer needed once its handler has read the data: the body, and the request's own copy of the
+ * credentials. A token of one kilobyte is the largest part of a request without a body, and many requests have the same token.
  */
 export function releaseWhileWaiting({ raw }: { raw: FastifyRequest }) {
   raw.body = undefined
