@@ -26,8 +26,8 @@ export interface SlowBodies<C> {
   /** Measures periodically until `isNeeded` returns false. */
   watch(): void
   /**
-   * Returns the slow connection with the slowest body among these, and does not return it again. Returns undefined if none of these is
-   * slow.
+   * Returns the connection with the slowest body among these, and returns it again only if a later measurement finds it slow. Returns
+   * undefined if none of these is slow.
    */
   takeSlowest(among: Set<C>): C | undefined
 }
