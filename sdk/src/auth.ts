@@ -72,7 +72,7 @@ export async function requestTokens(transport: Transmit, tenant: string, form: F
   }
 }
 
-/** Characters that a header can contain. `fetch` would reject others with an error that contains the secret. */
+/** Matches secrets that a header can contain. For any other secret, `fetch` would throw an error that contains the secret. */
 const secretPattern = /^[\x21-\x7e]+$/
 
 function bearer(token: string) {

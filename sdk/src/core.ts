@@ -1,4 +1,4 @@
-/** Creates a client that has only some nouns of the API, to keep bundles small. The client of `@waypost/sdk` has all nouns. */
+/** Creates a client with only some nouns (groups of operations such as `endpoints`), to keep bundles small. `index.ts` has all nouns. */
 import { WaypostError } from './errors.ts'
 import { createList } from './lists.ts'
 import { createLive, type Live } from './live.ts'
@@ -34,7 +34,7 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
   const transport = transportOf(options)
   /** Cache of operations that were called by name. */
   const operations = new Map<string, Operation>()
-  // Programs in JavaScript may give null.
+  // Programs in JavaScript may pass null as `args`.
   const call = (operation: Operation, args?: Arguments | null, more?: Options) =>
     send(transport, operation, args ?? {}, more)
   const list = (operation: Operation, args: Arguments = {}, more: ListOptions = {}): List<never> =>
@@ -77,7 +77,7 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
   }
   const client = generic as Client<K>
   for (const noun of Object.keys(table) as K[]) {
-    // The lines of a noun are parsed when the noun is first used.
+    // The table has a line of text for each operation. The lines of a noun are parsed when the noun is first used.
     let branch: Branch | undefined
     Object.defineProperty(client, noun, {
       enumerable: true,

@@ -5,7 +5,7 @@ export interface DescribedArgument {
   name: string
   in: 'path' | 'query' | 'header'
   required: boolean
-  /** `list`: texts that can be repeated; `json`: any JSON value. */
+  /** `list`: a text that can be given several times; `json`: any JSON value. */
   kind: 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'json'
   choices?: unknown[]
   default?: unknown
@@ -31,10 +31,10 @@ export interface Description {
   arguments: DescribedArgument[]
   /** `fields` are absent if the body is not an object of known fields. */
   body?: { type: string; required: boolean; example?: unknown; fields?: DescribedField[] }
-  /** Media type of the response; absent if it has no body. `columns`: fields of an item or of the response. */
+  /** `type`: media type of the response; absent if it has no body. `columns`: fields of an item of a list, or else of the response. */
   answer: { type?: string; columns?: string[] }
   statuses: number[]
-  /** Whether `client.list` can read the operation. */
+  /** Whether the operation returns a list that `client.list` can read page by page. */
   paged?: boolean
   /** True if the operation only reads. */
   reads: boolean

@@ -14,7 +14,7 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
     while (true) {
       restartClock(limit)
       const { done, value } = await reader.read()
-      // The clock stops while the caller handles an event, because this time does not count.
+      // The time limit is only for waiting for data, so the clock stops while the caller handles an event.
       stopClock(limit)
       if (done) return
       rest += decoder.decode(value, { stream: true })

@@ -78,7 +78,7 @@ export function failureOf(
 function reasonOf(cause: unknown): string {
   const { message, cause: inner, code } = (cause ?? {}) as { message?: string; cause?: unknown; code?: string }
   if (inner !== undefined) return reasonOf(inner)
-  // The message of OpenSSL names its source files.
+  // The message of OpenSSL contains names of its source files, so a plain text replaces it.
   if (message?.includes('wrong version number')) return 'the server does not use TLS (https)'
   return message || code || String(cause)
 }

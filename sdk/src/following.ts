@@ -11,7 +11,7 @@ export const isFinal = (error: unknown) =>
     error.code === 'login_failed' ||
     (error.status !== undefined && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)))
 
-/** Number of delivered items that are remembered. When a stream resumes, the platform repeats the items of the last seconds. */
+/** Maximum number of delivered items that are remembered. When a stream resumes, the platform repeats the items of the last seconds. */
 const knownMax = 20_000
 
 /** Returns a function that returns true for each new key, and false for a known key. It forgets the oldest keys. */

@@ -12,8 +12,8 @@ const defaultTimeoutMs = 60_000
 const defaultAttempts = 10
 
 /**
- * Calls an operation, and sends its request again until a response is final. A call passes through few functions and objects, because the
- * bench `sdk` compares a call with a bare `fetch`.
+ * Calls an operation, and repeats its request until a response is final or no attempt or time is left. A call uses few functions and
+ * objects, to be almost as fast as a bare `fetch` (bench `sdk`).
  */
 export async function send(
   transport: Transport,
@@ -108,14 +108,14 @@ async function sendOnce(running: Running, credentials: Record<string, string>): 
   }
 }
 
-/** Returns whether a status that is no success is a value for the caller. */
+/** Returns whether the caller gets a response without success as a value, not as an error: 304 or 412 after a condition, or a redirect. */
 function isExpected({ operation, options: { ifMatch, ifNoneMatch } }: Running, status: number): boolean {
   if (status === 304 && ifNoneMatch !== undefined) return true
   if (status === 412 && (ifMatch ?? ifNoneMatch) !== undefined) return true
   return status >= 300 && status < 400 && operation.name.startsWith('openid.')
 }
 
-/** Returns a promise only for uploads. Further promises and options would take a measurable part of the time of a request. */
+/** Returns the request for `fetch`; a promise of it only for uploads, because each further promise would measurably slow down requests. */
 function requestOf(
   { operation, args, options }: Running,
   credentials: Record<string, string>,

@@ -20,7 +20,7 @@ interface Caused {
   errors?: unknown[]
 }
 
-/** Returns whether a failure of `fetch` shows that no byte of the request was sent. Browsers do not show this. */
+/** Returns whether a failure of `fetch` shows that no byte of the request was sent. In browsers, no failure shows this. */
 export function nothingWasSent(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, cause, errors } = error as Caused

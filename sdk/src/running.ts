@@ -51,13 +51,13 @@ export const waitMsOf = ({ awaitTimeout }: Arguments) => (typeof awaitTimeout ==
 /** Ends an attempt when its time is over or the caller cancels it. */
 export interface Limit {
   readonly controller: AbortController
-  /** The signal of the caller, and the function that it calls. */
+  /** The signal of the caller, and `cancel`, the listener that the signal calls. */
   readonly caller: AbortSignal | undefined
   readonly cancel: (() => void) | undefined
   readonly attemptMs: number
   /**
-   * Whether the clock keeps a program running. With the global `fetch` the connection of the request does so, and the clock need not: to
-   * switch this for each request takes 2 percent of its time.
+   * Whether the timer keeps a Node.js program running. With the global `fetch` it need not, because the connection does so. Switching the
+   * timer for each request would take 2 percent of the time of the request.
    */
   readonly isHeld: boolean
   /** The time of `performance.now()` at which the attempt ends. */

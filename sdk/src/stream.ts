@@ -14,7 +14,7 @@ export interface LiveSubscription {
   endpointIds?: readonly string[] | undefined
   /** Begin with the items that were stored since this time, such as `now-1m`. */
   since?: string | undefined
-  /** Deliver only the newest of the items that wait for the next write, for clients that read the data again. Default: false. */
+  /** Deliver only the newest of the items that arrived since the last event; enough to know when to read the data again. Default: false. */
   newestOnly?: boolean | undefined
   [filter: string]: unknown
 }

@@ -17,8 +17,8 @@ export const usage = `usage: waypost completion bash|zsh|fish
   fish   waypost completion fish | source
 `
 
-// The words follow --, because a --help among them is not for this command. A word that is a value of the user, such as the name of a
-// context, is compared and never evaluated. If there are no words, the shells complete file names.
+// The scripts pass the typed words after --, so that a --help among them is not an option of this command. They only compare the printed
+// words and never evaluate them, because a name of a context can be any text. If no words are printed, the shells complete file names.
 const scripts: Record<string, string> = {
   bash: `_waypost() {
   local word
@@ -57,7 +57,7 @@ export async function run([shell = '', ...words]: string[], commands: Commands):
   return 0
 }
 
-/** Returns the words that can follow. Returns no words if a file name or a value of the user follows. */
+/** Returns the words that can follow these words of a command line; none if a file name or any other value of the user follows. */
 export async function nextWords(commands: Commands, words: string[]): Promise<string[]> {
   const [name, ...rest] = words
   if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']

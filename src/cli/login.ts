@@ -99,7 +99,7 @@ async function readSecret(prompt: string): Promise<string> {
   return line.trim()
 }
 
-/** Waits on a free port of this machine until the browser returns with a code. */
+/** Starts a login in the browser, and waits on a free port of this machine until the browser returns with a code. */
 async function withBrowser(url: string, tenant: string, opens: boolean) {
   let returned: (address: string) => void = () => {}
   const server = createServer((request, response) => {

@@ -90,8 +90,8 @@ async function check(file: string, flags: Flags): Promise<number> {
 }
 
 /**
- * Verifies the file. The passphrase comes from the setting. If the setting is empty and the file needs a passphrase, a person at a terminal is asked for
- * it.
+ * Verifies the file. The passphrase comes from the setting. If the setting is empty and the file needs a passphrase, a person at a terminal
+ * is asked for it.
  */
 async function verify(config: Config, file: string): Promise<{ verified: Verified; passphrase?: Passphrase }> {
   const { passphrase: text } = config.read(backupSettings)
@@ -105,7 +105,7 @@ async function verify(config: Config, file: string): Promise<{ verified: Verifie
   }
 }
 
-/** Returns the key that must have authenticated the backup. Returns undefined if this installation has no key yet. */
+/** Returns the key that must have authenticated the backup: 'none' if the user declines the check, undefined if there is no key yet. */
 function readAuthenticationKey({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
   if (flags.unauthenticated) return 'none'
   const file = flags['key-file']

@@ -93,7 +93,7 @@ async function rotate(config: Config, services: BuiltServices) {
   await installKey(config, services)
 }
 
-/** Repeats until a pass finds no value to seal, because a pass can miss a row that is written meanwhile. */
+/** Seals all secrets with the new key, in passes until one finds nothing to seal: a pass can miss a row that is written meanwhile. */
 async function sealEverything({ kit, services }: BuiltServices, masterKey: Buffer) {
   const keys = (await readDataKeys(kit.db.sql, masterKey))!
   const secrets = createSecrets(keys)

@@ -9,7 +9,7 @@ import { bootstrapWriteFailed, firstLinkFailed, natsNotUsed, stopTimedOut } from
 import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
-/** If a start still waits for a lock or a server, it is abandoned this long after the signal. */
+/** A start that still waits for a lock or a server is abandoned this long after the signal to stop. */
 const abortLimitMs = 1_000
 
 /** Runs the platform until a signal arrives. Work in progress is finished before the exit. */
@@ -47,7 +47,7 @@ async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise
   return 0
 }
 
-/** Loads the services from disk while the database starts. */
+/** Starts the platform. The services are loaded from disk while the database starts. */
 async function start(config: Config, log: Log, opening: Promise<Database>, signal: AbortSignal): Promise<Platform> {
   const { startPlatform } = await import('../assembly/start.ts').catch(async (error) => {
     await (await opening).stop()

@@ -37,7 +37,7 @@ export interface Access {
   callerOf(subject: Subject): Promise<Caller>
 }
 
-/** Merges scopes by resource. Platform and tenant come first, because most checks concern them. */
+/** Merges the scopes of roles and grants by resource. Platform and tenant come first, because most checks concern them. */
 export function permissionsOf(
   tenantId: string,
   roles: readonly store.RoleRow[],
@@ -160,7 +160,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, 
       return subject
     },
     async callerOf(requested) {
-      // Events invalidate only the cached entry. The entry that was passed may have been evicted from the cache.
+      // The requested entry may have been evicted from the cache. Events do not invalidate evicted entries, so the cached entry is used.
       const subject = access.subjectOf(requested.key)
       if (subject.validUntil > now().getTime()) {
         if (subject.cachedCaller) return await subject.cachedCaller

@@ -38,7 +38,7 @@ interface CachedKey {
   validUntil: number
   usedAt: number
   cachedCaller: Promise<Caller> | undefined
-  /** The state of the owner from which `cachedCaller` was computed. The cached caller is stale if one of these three fields has changed. */
+  /** The state of the owner from which `cachedCaller` was computed. `cachedCaller` is stale if the owner differs in one of these fields. */
   ownerCaller: Promise<Caller> | undefined
   ownerPermissions: Permission[] | undefined
   ownerPermissionCount: number

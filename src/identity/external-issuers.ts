@@ -33,7 +33,7 @@ export interface ExternalIssuers {
   verify(token: string, issuer: string): Promise<ExternalToken>
 }
 
-/** Minimum time between two fetches, after a failed fetch and for an unknown key id. */
+/** Minimum times between two fetches: `failureMs` after a failed fetch, `rotationMs` when tokens have an unknown key id. */
 export interface Cooldowns {
   failureMs: number
   rotationMs: number

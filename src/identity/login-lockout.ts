@@ -119,7 +119,7 @@ export function createLoginLockout(
     })
     recordEvent(audit, attempt, 'logins.failed')
     for (const [index, { limit, kind }] of keys.entries()) {
-      // Attempts that were in progress when the lock began have greater numbers, so they do not report it again.
+      // The attempt whose count equals the limit reports the lockout. Attempts that were in progress then have greater counts.
       if (counts[index] !== limit) continue
       recordEvent(audit, attempt, 'logins.locked')
       const secret = attempt.subject?.type === 'user' ? 'user-password' : 'client-secret'

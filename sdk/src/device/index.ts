@@ -47,7 +47,7 @@ export interface DeviceOptions extends Handlers {
   onConnected?: (() => void) | undefined
   /** Called when the platform cannot be reached; the device tries again. */
   onOffline?: ((error: WaypostError) => void) | undefined
-  /** Called when a report to the platform was rejected. */
+  /** Called when a poll fails or a push cannot be processed, for example because the platform rejected the report of a result. */
   onError?: ((error: unknown) => void) | undefined
 }
 
@@ -124,7 +124,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
       if (closed) return await link.close()
       queue.use(link)
       options.onConnected?.()
-      // By the first message, the platform identifies the endpoint of the connection. It then pushes waiting messages.
+      // The poll is the first message of the connection. It identifies the endpoint, and the platform then pushes waiting messages.
       await poll()
     } catch (error) {
       lost(error as WaypostError)
@@ -173,8 +173,8 @@ const firstReconnectMs = 500
 const reconnectMsMax = 30_000
 
 /**
- * Returns the time before the next connection. The time doubles with each failure, so that thousands of devices do not overload a starting
- * platform.
+ * Returns the milliseconds before the next attempt to connect. The time doubles with each failure, so that thousands of devices do not
+ * overload a starting platform.
  */
 function reconnectMsOf(failures: number, retryAfterSeconds = 0): number {
   const limit = Math.min(reconnectMsMax, firstReconnectMs * 2 ** (failures - 1))

@@ -1,5 +1,6 @@
 /**
- * A device over MQTT, with the package `mqtt`. Each connection has a new client of the package, so that no message is sent by two clients.
+ * A device over MQTT, with the package `mqtt`. Each connection uses a new client of the package: a client that reconnects would repeat
+ * unacknowledged messages, which the queue of the SDK also does.
  */
 import { WaypostError } from '../errors.ts'
 import { type Link, type LinkEvents, type Message, rejectionOf } from './link.ts'
@@ -32,8 +33,8 @@ const connectTimeoutMs = 20_000
 const responseTimeoutMs = 20_000
 const requestIdMax = 2_000_000_000
 /**
- * Maximum packet size of the platform. The platform closes the connection when it gets a larger packet, and the device would send the
- * packet again and again.
+ * Maximum packet size of the platform. It closes the connection when it gets a larger packet, and the device would send the packet again
+ * over each new connection, so larger messages are rejected here.
  */
 const packetBytesMax = 1_048_576
 const headerBytesMax = 16

@@ -56,7 +56,7 @@ interface Outcome {
 
 type Send = (message: Message) => Promise<string>
 
-/** Number of outcomes that are kept. They are needed because the platform may send a command again before it has the result. */
+/** Maximum number of outcomes that are kept. They are needed because the platform may send a command again before it has the result. */
 const rememberedMax = 1000
 
 const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
@@ -68,11 +68,11 @@ export function createWork(
   onError: (error: unknown) => void,
 ) {
   const outcomes = new Map<string, Promise<Outcome>>()
-  /** Results that were reported, or are being reported, by command id. The platform would reject a second result of a command. */
+  /** Reports of results by command id, complete or still being sent. The platform would reject a second result of a command. */
   const reportedCommands = new Map<number, Promise<void>>()
   const known = new Map<string, string>()
 
-  /** Runs a task once for its key; later callers get the same outcome. */
+  /** Runs a task, unless a task with this key has already started. Later calls with the key get the outcome of the first. */
   function once(key: string, task: () => unknown): Promise<Outcome> {
     const found = outcomes.get(key)
     if (found !== undefined) return found

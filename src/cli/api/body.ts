@@ -31,7 +31,7 @@ function missingBody(commandText: string, fields: { name: string; required: bool
   return `${commandText} needs a body${needs}: give its fields as flags, or --file <file> with JSON or YAML (- is standard input)`
 }
 
-/** Opens an upload. A file can be read again if the request is repeated. */
+/** Returns the content to upload: for a file a function that opens it for each attempt, for a pipe a stream that can be read only once. */
 async function uploadOf(file: string | undefined, commandText: string): Promise<unknown> {
   if (file === undefined) throw usageError(`${commandText} needs --file <file> (- is standard input)`)
   const { Readable } = await import('node:stream')

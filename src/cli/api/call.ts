@@ -49,7 +49,7 @@ const answers: Record<string, Operation['answer']> = {
   'text/event-stream': 'events',
 }
 
-/** Returns an operation as the SDK calls it. Reading it from the table of the SDK would take 3 ms of each command. */
+/** Converts a description to an operation of the SDK. Reading the operation from the table of the SDK would take 3 ms of each command. */
 export const operationOf = ({
   name,
   method,

@@ -107,7 +107,7 @@ export async function connect(choice: Choice): Promise<{ client: Client; chosen:
 export const tenantOf = async (client: Client, { tenant }: Chosen): Promise<string> =>
   tenant ?? (await callerOf(client)).tenantId
 
-/** Returns whose login the client uses. */
+/** Returns the caller to whom the login of the client belongs. */
 export async function callerOf(client: Pick<Client, 'me'>) {
   const { body } = await client.me.get()
   return withFields('me.get', body, 'tenantId', 'subject', 'roles', 'permissions')
@@ -121,7 +121,7 @@ export function withFields<T extends object>(operation: string, body: T, ...name
   throw new CommandError(`The answer to ${operation} has no ${missing}: is this the address of the platform?`)
 }
 
-/** Describes the context that would be used, for `waypost context show`. */
+/** Describes the address and the login that commands use, for `waypost context show`. */
 export async function describeChoice({ url, tenant, origin }: Chosen): Promise<string> {
   if (tenant === undefined) return `${url}, from ${origin}`
   if (!origin.startsWith('context ')) return `${url}, tenant ${tenant}, from ${origin}`

@@ -55,7 +55,7 @@ export function writeContexts(contexts: Contexts) {
 
 const lockWaitMs = 15_000
 
-/** Runs a change of the file while no other command changes it. A lock that is older than a minute remains from a crash. */
+/** Runs `work`, which changes the file, while no other command changes it. A lock older than a minute is from a crash and is removed. */
 export async function withLock<T>(work: () => Promise<T>): Promise<T> {
   const lock = `${contextsFile()}.lock`
   mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })

@@ -1,4 +1,4 @@
-/** Matches texts that can contain a number that JavaScript changes. Most texts contain none, and are parsed only once. */
+/** Matches JSON that may contain a number that JavaScript cannot represent exactly. All other JSON is parsed only once. */
 const mayChange = /\d{16}|e\+?\d{3}/i
 
 /** Parses JSON. Throws a RangeError for a number that would be sent with another value than the text contains. */

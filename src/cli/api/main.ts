@@ -5,7 +5,7 @@ import { descriptionOf } from './descriptions.ts'
 import { findOperation, knownWords } from './names.ts'
 import { visible } from './visible.ts'
 
-/** Runs the operation. `commands` are the names of all other commands, which are suggested after a typing error. */
+/** Runs the operation that the words name, or prints its help. `commands`: the commands that are no operations, to suggest after a typo. */
 export async function runOperation(words: string[], asksForHelp: boolean, commands: string[]): Promise<number> {
   const operation = await findOperation(words)
   if (operation && !asksForHelp) {

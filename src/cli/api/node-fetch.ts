@@ -1,6 +1,7 @@
 /**
  * A `fetch` over node:http for the command line. Loading the built-in `fetch` takes 80 ms of processor time, more than the rest of a
- * command. An `import` of node:http would load it too, because it lists the exports of the module; `getBuiltinModule` does not.
+ * command. An `import` of node:http would load `fetch` too, because an import reads all exports of a module, and one of them loads it;
+ * `getBuiltinModule` reads no exports.
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'

@@ -197,7 +197,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
   }
 }
 
-/** Returns how many columns fit into a line of the terminal, at least one. Other outputs have no limit. */
+/** Returns how many columns fit into a line of the terminal, at least one. A file or a pipe has no limit. */
 function countThatFits(widths: number[], terminal: number | undefined): number {
   let [count, used] = [0, 0]
   for (const width of widths) {

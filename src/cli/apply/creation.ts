@@ -12,7 +12,7 @@ export interface Creation {
   correlationId: string
 }
 
-/** Returns whether this object was created by this request, or undefined if the caller may not read the audit log. */
+/** Returns whether the request of this creation has created the found object; undefined if the caller may not read the audit log. */
 export async function isCreatedBy(
   client: Client,
   { correlationId }: Creation,

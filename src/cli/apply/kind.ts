@@ -42,7 +42,7 @@ export interface Kind {
   fields(): readonly KindField[]
   /** Fields that identify the object. All other fields can change. */
   identity: readonly string[]
-  /** Returns the objects that must exist for this object, as in plans: `application meadow`. */
+  /** Returns the names of the objects to which this object refers, as plans show them: `application meadow`. */
   references?(fields: Fields): string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>

@@ -1,4 +1,4 @@
-/** Stores in the tenant which objects `apply` has created. `--prune` therefore deletes only these objects, on any machine. */
+/** Stores in the tenant which objects `apply` has created, so that `--prune` deletes only these objects, even on another machine. */
 import type { Client } from '../../../sdk/src/index.ts'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -14,7 +14,7 @@ export interface Owned {
 
 interface Stored {
   owned: Owned[]
-  /** Creations that an apply was about to request. At its end, the apply removes them from this list, unless it was interrupted. */
+  /** Creations that an apply was about to request. At its end, the apply removes the creations whose outcome it knows. */
   begun: Creation[]
   /** The apply that runs now. It renews its lease; a lease that is not renewed belongs to an apply that was interrupted. */
   lease?: Lease
@@ -74,7 +74,10 @@ const pollMs = 500
 
 type Change = (next: (stored: Stored) => Stored | undefined) => Promise<boolean>
 
-/** Returns the functions of the lease. Times are measured by this process only, because clocks of machines differ. */
+/**
+ * Returns the functions of the lease. A lease has ended when this process has seen no renewal of it for some time. Times of other machines
+ * are not used, because their clocks differ.
+ */
 function leaseOf(
   read: () => Promise<Lease | undefined>,
   change: Change,
@@ -84,7 +87,10 @@ function leaseOf(
   let [renewals, renewedAt, isLost] = [0, 0, false]
   let timer: NodeJS.Timeout | undefined
   const isSame = (a: Lease | undefined, b: Lease | undefined) => a?.holder === b?.holder && a?.renewals === b?.renewals
-  /** Takes the lease, unless another apply has taken it. This process may already have the lease, if the response to its previous attempt was lost. */
+  /**
+   * Takes the lease, unless another apply has taken it. This process may already have the lease, if the response to its previous attempt
+   * was lost.
+   */
   const take = (from: Lease | undefined) =>
     change((stored) => {
       const isOurs = stored.lease?.holder === holder
@@ -140,7 +146,7 @@ const without = (from: Creation[], creations: Creation[]) =>
 /** Maximum number of attempts to store a change. An attempt fails if another apply stores a change at the same time. */
 const attemptsMax = 10
 
-/** Stores a change. Returns false if `next` returns undefined, because there is nothing to change. */
+/** Stores the value that `next` returns. If `next` returns undefined, nothing is stored, and the result is false. */
 async function changeStored(
   client: Client,
   tenantId: string,

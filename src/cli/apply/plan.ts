@@ -26,14 +26,14 @@ interface ExistingObjects {
   /** Returns the objects with this name. */
   all(name: string): Found[]
   /**
-   * Returns the object with this name. Throws if several objects have it, because a document cannot say which of these objects it means.
+   * Returns the object with this name. Throws if several objects have the name, because a document identifies its object only by name.
    */
   get(name: string): Found | undefined
 }
 
 /**
- * Creates the plan. `owned` are the objects that an earlier apply created, and `begun` the creations of an interrupted apply. Those of these
- * objects that no document names any more are deleted. An object that another caller has created with the same name is not deleted.
+ * Creates the plan. `owned` are the objects that an earlier apply created, and `begun` the creations of an interrupted apply. Of these, the
+ * plan deletes the objects that no document names any more. An object that another caller has created with the same name is not deleted.
  */
 export async function planOf(
   client: Client,
@@ -102,7 +102,7 @@ async function requireReferences(client: Client, documents: Document[], named: S
     (document.kind.references?.(document.fields) ?? []).map((name) => ({ document, name })),
   )
   const open = references.filter(({ name }) => !named.has(name) && existing.all(name).length === 0)
-  // Kinds without documents have not been read yet. The types of triggers and actions have further names, which are not kinds.
+  // Kinds without documents have not been read yet. A reference to a type of triggers or actions that is no kind is not checked.
   const others = kinds.filter((kind) => open.some(({ name }) => name.startsWith(`${kind.name} `)))
   const found = await readExisting(client, others)
   const missing = open.find(
@@ -137,7 +137,7 @@ const withoutNull = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
 const isEqual = (present: unknown, declared: unknown) =>
-  // Some texts have the default ''.
+  // The API returns '' for some texts that are not set.
   declared === null ? present === undefined || present === '' : isDeepStrictEqual(present, declared)
 
 /** Checks that an object has not changed since the plan was made. Used for kinds without ETags. */

@@ -35,7 +35,7 @@ function thisMachine(): [string, string] | undefined {
   }
 }
 
-/** Returns when a process started, or undefined if the system does not show it. A zombie has ended. */
+/** Returns when a process started, or undefined if the system does not show it. For a zombie, the result differs from every start time. */
 function startTimeOf(pid: number): string | undefined {
   try {
     // The name of the program, in parentheses, can contain spaces. The state is the first field after it, the time of the start the 20th.

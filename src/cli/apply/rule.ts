@@ -87,7 +87,7 @@ export const rule: Kind = {
     await client.call('rules.create', { body: withoutLinks(fields) }, options)
   },
   async update(client, { args, fields: planned }, fields) {
-    // Earlier steps may have changed the rule's triggers and actions, and thereby its version.
+    // Earlier steps may have changed the rule's triggers and actions, and thereby its version, so the ETag of the plan is not used.
     const { fields: present, etag } = await read(client, args.ruleId as string)
     if (!isDeepStrictEqual(present, planned)) throw changedSincePlan('rule', keyOf(fields))
     const body = fieldsFor('rules.update', fields)

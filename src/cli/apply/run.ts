@@ -36,8 +36,8 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
   const succeeded = (action: Step['action']) =>
     steps.filter((step) => step.action === action && !failed.some((one) => one.step === step)).map(nameOf)
 
-  // Creations and deletions are checked before the first step. Some kinds permit several objects with one name, so an object that another
-  // client has created meanwhile would be created twice. Each deletion changes the objects that refer to the deleted object.
+  // Creations are checked because some kinds permit several objects with one name: an object that another client has just created would be
+  // created twice. All deletions are checked before the first one, because a deletion changes the objects that refer to its object.
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))

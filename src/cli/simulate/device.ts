@@ -58,7 +58,7 @@ interface State {
   everyMs: number
   device: SdkDevice | undefined
   client: SimulatedClient | undefined
-  /** True while the device itself has closed its connection. */
+  /** True from the time at which the simulator interrupts the connection until the device is connected again. */
   interrupted: boolean
   connections: number
   tokenRequested: boolean

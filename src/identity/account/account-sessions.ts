@@ -16,7 +16,7 @@ const hash = (text: string) => createHash('sha256').update(text).digest()
 export interface AccountSession {
   id: string
   userId: string
-  /** Values that later steps need. */
+  /** Values that one account page stores for the next. */
   payload: artefacts.Payload
 }
 

@@ -8,7 +8,7 @@ import type { PasswordRule } from '../password-rule.ts'
 import { updatePassword } from '../store/users.ts'
 import type { User } from '../types.ts'
 
-/** `problem` is a sentence for the user about the new password. */
+/** Result of a change. `wrong`: the current password is wrong. `gone`: there is no such user. `problem` rejects the new password. */
 export type PasswordChange = 'changed' | 'wrong' | 'gone' | Wait | { problem: string }
 
 export interface OwnPassword {

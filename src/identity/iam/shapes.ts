@@ -3,7 +3,7 @@ import { offsetQuery } from '../../kernel/paging.ts'
 import { Type } from '../../kernel/schema.ts'
 import { scopePattern } from '../scopes.ts'
 
-/** Accepts any id that fits into a URL. For an id that is too long, the response is 404, as for an unknown id. */
+/** Accepts any id that fits into a URL. An id that is longer than the ids of objects gets 404 like any other unknown id, not 400. */
 export const byId = (noun: string) =>
   Type.Object({ id: Type.String({ maxLength: 2048, description: `Id of the ${noun}.` }) })
 /** The owner of a key, the holder of a grant, or the caller of a request. */

@@ -22,8 +22,8 @@ const viewOf = ({ id, kind, roles, ...client }: store.ClientRow): Client => ({
 })
 
 /**
- * Returns whether a change lets a login return to a new address, or without PKCE. The owner of that address then gets the tokens of any user
- * who is signed in and opens a link, so the caller needs the permissions of all roles.
+ * Returns whether a change lets logins return to a new address or run without PKCE. The owner of the address could then get the tokens of
+ * any user who is signed in and opens a prepared link, so the caller needs the permissions of all roles.
  */
 function opensLogins(client: store.ClientRow, { redirectUris = [], pkceRequired }: ClientChange): boolean {
   const before = effectiveSettings(client)

@@ -92,7 +92,7 @@ export function createGrants(
     },
     async grantCreator(sql, { tenantId, caller }, resource) {
       const { type, id } = caller.subject
-      // The platform itself has every scope. Callers of other tenants have their scopes on the platform.
+      // The platform itself has every scope, and a caller of another tenant has its scopes on the platform, so neither needs a grant.
       if (type === 'system' || caller.tenantId !== tenantId) return
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)

@@ -50,7 +50,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       return await db.tx(async (sql) => {
         const created = await store.insertRole(sql, ctx.tenantId, role)
         if (!created) throw RoleTaken({ name })
-        // Tokens of external issuers may have contained this role before it existed.
+        // Tokens of external issuers may have contained this role before it existed, so cached callers may lack its scopes.
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
         return viewOf(created)
       })

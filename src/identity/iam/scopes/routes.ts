@@ -5,7 +5,10 @@ import { levelOf, sentenceOf } from './texts.ts'
 
 type Declared = Pick<Kit, 'scopes' | 'scopeNouns' | 'operations'>
 
-/** Registers the list of scopes. Declarations do not change while the process runs, so the list is built only once. */
+/**
+ * Registers the route that lists the scopes. The scopes and operations that services declare do not change while the process runs, so the
+ * list is built only once.
+ */
 export function scopeRoutes(http: Http, kit: Declared) {
   let content: Scope[] | undefined
   http.get('/scopes', { schema: listScopes, config: { scope: 'authenticated' } }, () => {
