@@ -1,4 +1,7 @@
-/** Hashes passwords of users with scrypt. Of the parameters that OWASP recommends, these need the least memory: 16 MiB for each check. */
+/**
+ * Hashes passwords of users with scrypt. OWASP recommends several sets of parameters. The platform uses the set that needs the least
+ * memory, 16 MiB for each check.
+ */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { networkOf } from '../kernel/client-address.ts'
 import { createConcurrencyLimit } from '../kernel/concurrency-limit.ts'

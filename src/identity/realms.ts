@@ -11,7 +11,7 @@ import * as store from './store/realms.ts'
 import type { Realm } from './types.ts'
 
 const cachedMax = 2000
-/** Limits the database reads that tokens with unknown key ids can cause. */
+/** Minimum time between two reads of a realm, because every token with an unknown key id causes a read. */
 const refreshMs = 1000
 const realmsPath = '/auth/realms/'
 

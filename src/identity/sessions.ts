@@ -1,4 +1,4 @@
-/** Ends logins. A login is a grant. Its id is the claim `sid`, and its refresh tokens form one family. */
+/** Ends logins. A login is a grant of oidc-provider. Its id is the claim `sid`, and its refresh tokens form one family. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeniedTokens } from './denied-tokens.ts'

@@ -16,7 +16,7 @@ const hash = (text: string) => createHash('sha256').update(text).digest()
 export interface AccountSession {
   id: string
   userId: string
-  /** Values that one account page stores for the next. */
+  /** The state that `provider/account-pages.ts` stores: whether the sign-in is complete, and the steps in progress. */
   payload: artefacts.Payload
 }
 

@@ -78,7 +78,7 @@ export const createAdapter =
 
 const userAgentMax = 300
 
-/** Returns the origin of a login, so that its user recognises the login. Later writes do not change the origin. */
+/** Returns the address and the program of a login, by which its user recognises the login. Later writes do not change these values. */
 function originOf(ctx: Ctx): { address: string; userAgent?: string } {
   const userAgent = ctx.req.headers['user-agent']?.slice(0, userAgentMax)
   return { address: extrasOf(ctx).address, ...(userAgent !== undefined && { userAgent }) }

@@ -41,7 +41,7 @@ async function loginStatus({ baseUrl, core, realm, provider, query }: FrameReque
   const { client_id: clientId, origin, session } = Object.fromEntries(new URLSearchParams(query))
   const client = findClient(realm, clientId)
   if (!client || origin === undefined || !isOriginAllowed(baseUrl, client, origin)) return 403
-  // The adapter then tries a silent sign-in, which shows whether the cookie is still valid.
+  // After a 404, the adapter tries a silent sign-in, which shows whether the cookie is still valid.
   if (!session) return cookies.includes(`${sessionCookie}=`) ? 404 : 204
   const denied = await core.deniedTokens.has(realm.tenantId, { jti: '', sid: session })
   return !denied && (await provider.Grant.find(session)) ? 204 : 404

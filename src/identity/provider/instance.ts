@@ -1,4 +1,4 @@
-/** Creates the instance of oidc-provider for one realm. An instance takes 1.4 ms and 70 KB (instances.ts). */
+/** Creates the instance of oidc-provider for one realm. This takes 1.4 ms and 70 KB, so `instances.ts` caches instances. */
 import type { Client, Ctx, Provider, Token } from 'oidc-provider'
 import type { Kit } from '../../kernel/define-service.ts'
 import { findClient } from '../clients.ts'

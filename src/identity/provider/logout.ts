@@ -1,6 +1,6 @@
 /**
- * Logs out without a confirmation page if the request has an id_token_hint. Ends that login, and also the browser's session if it belongs
- * to the same user, then redirects. Logins by password grant have no browser session and can only be ended in this way.
+ * Logs out without a confirmation page if the request has an id_token_hint. Ends the login of that ID token, and also the browser's session
+ * if it belongs to the same user, then redirects. Logins by password grant have no browser session and can only be ended in this way.
  */
 import { decodeJwt } from 'jose'
 import type { Ctx, Provider } from 'oidc-provider'

@@ -115,8 +115,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       isOriginAllowed(kit.baseUrl(), registered, origin)
     if (!publicPath.test(path) && !isKnown(ofInstallation) && !realm.clients.some(isKnown)) return
     reply.header('access-control-allow-origin', origin)
-    // Existing clients send cookies to the token endpoint. Origins that only `*` allows get no such permission, because it would hold for
-    // every site.
+    // Existing clients send cookies to the token endpoint. An origin that only `*` allows must not send cookies, because then every site
+    // could.
     if (path === tokenPath && [ofInstallation, ...realm.clients].some((one) => isKnown(withoutAny(one))))
       reply.header('access-control-allow-credentials', 'true')
     reply.header('access-control-expose-headers', `WWW-Authenticate, Retry-After, ${errorCodeHeader}`)

@@ -11,7 +11,7 @@ import type { SecondFactors } from './factors.ts'
 import { newTotpSecret, totpUri } from './totp.ts'
 import { authenticationOptions, isWebAuthnPossible, registrationOptions } from './webauthn.ts'
 
-/** `codes` means that the factor is added and the recovery codes were shown. */
+/** The state of a login after the password. In the stage `codes`, the factor is added and the recovery codes were shown. */
 export interface FlowState {
   stage: 'factor' | 'enrol' | 'codes'
   /** The challenge for the security key on the last page. */

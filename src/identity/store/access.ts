@@ -146,7 +146,7 @@ export interface IssuerRow {
   rolesClaim: string | null
 }
 
-/** Finds the registrations of an issuer. Each tenant can have one registration. */
+/** Finds the registrations of an issuer by all tenants, the oldest first. */
 export const findIssuers = (sql: Sql, issuer: string) =>
   sql<IssuerRow[]>`
     select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}

@@ -12,7 +12,7 @@ export interface Artefact {
   uid: string | null
   accountId: string | null
   expiresAt: Date
-  /** The network of the client. Stored for finished and unfinished logins. */
+  /** For a finished login, the address of the client; for an unfinished login, the network of the client. */
   address?: string
   /** The user agent of the client. Stored for logins. */
   userAgent?: string

@@ -21,7 +21,7 @@ export interface Applications {
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
    * Returns the effective configuration of a service instance: the keys of the version take precedence over the keys of the application.
-   * The schema of the instance adds defaults and removes invalid parts, also in the next two functions.
+   * As in all functions of this contract that read configurations, the schema of the instance adds defaults and removes invalid parts.
    */
   configuration<C>(query: {
     tenantId: string
@@ -30,8 +30,8 @@ export interface Applications {
     versionName?: string
   }): Promise<ReadConfiguration<C>>
   /**
-   * Returns a function that returns `read(configuration)` for a version. The results are cached until the configuration changes, and a
-   * cached result is returned without a promise. The returned function is fast enough to be called for every message.
+   * Returns a function that computes a value from the configuration of a version, with `read`. Values are cached until the configuration
+   * changes, and a cached value is returned without a promise. The returned function is fast enough to be called for every message.
    */
   derivedConfiguration<C, T>(
     instance: ConfigurationInstance<C>,

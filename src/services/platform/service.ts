@@ -8,7 +8,7 @@ type Deps = Pick<
   'db' | 'members' | 'signals' | 'descriptors' | 'diskSpace' | 'version' | 'settingsInEffect' | 'baseUrl'
 >
 
-/** A node without a heartbeat for this time is shown as dead. Nodes write a heartbeat every second. */
+/** A node without a heartbeat for this time is shown as `gone`. Nodes write a heartbeat every second. */
 const deadAfterSeconds = 5
 const runsShown = 100
 

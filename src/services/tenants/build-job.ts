@@ -14,7 +14,7 @@ import { findSeedChecksum } from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
-/** 20 retries with pauses of up to 8 s take more than two minutes. */
+/** The 20 retries have pauses of up to 8 s. They take more than two minutes, so a short failure does not make the tenant FAILED. */
 export const BuildTenant = defineJob<{ tenantId: string }>('tenants.build', { retries: 20 })
 
 const stuckAfterMinutes = 15

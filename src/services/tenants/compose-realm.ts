@@ -7,7 +7,10 @@ import type { Tenant } from './tenant.ts'
 const platformRealm = 'platform'
 const platformAdmin = 'platform-admin'
 
-/** Used if a template has no valid client id. The build then fails, but the response of the registration can still name the clients. */
+/**
+ * The client ids if a template names none. They are also used if an id in a template is invalid: then the build fails, but the response of
+ * the registration can still name the clients.
+ */
 const defaultClientIds = { frontendClientId: 'waypost-frontend', backendClientId: 'waypost-backend' }
 const clientIdPattern = /^[\w.-]{1,255}$/
 

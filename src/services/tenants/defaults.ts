@@ -1,5 +1,5 @@
 /**
- * Built-in roles and scopes of this release. If they changed, they are inserted at the start. A job then updates the existing realms in
+ * Built-in roles and scopes of this release. The first start of a release inserts the new ones. A job then updates the existing realms in
  * batches, so that many realms do not delay the start.
  */
 import { createHash } from 'node:crypto'

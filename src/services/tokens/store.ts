@@ -71,8 +71,8 @@ export async function insertEndpointsWithTokens(
 }
 
 /**
- * Does the same for tokens that callers have chosen. Leaves out endpoints whose token exists in the application or occurs earlier in the
- * list. Tokens are inserted in the order of their hashes, so that concurrent transactions with equal tokens cannot deadlock.
+ * Inserts new endpoints with tokens that callers have chosen. Leaves out endpoints whose token exists in the application or occurs earlier
+ * in the list. Tokens are inserted in the order of their hashes, so that concurrent transactions with equal tokens cannot deadlock.
  */
 export async function insertEndpointsWithChosenTokens(
   sql: Sql,

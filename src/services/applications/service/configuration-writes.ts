@@ -64,7 +64,7 @@ export async function merge(
   patch: unknown,
 ) {
   const { kit } = deps
-  // Each field is replaced as a whole, so the fields of the patch can be checked without the other fields.
+  // The slow checks read fields with texts. A patch replaces a text as a whole, so it can be checked without the stored configuration.
   const patched = (instances ?? []).map((instance) => ({ instance, config: patch, path: 'body' }))
   await runSlowChecks(deps, ctx, target.applicationName, () => patched)
   await kit.db.tx(async (sql) => {

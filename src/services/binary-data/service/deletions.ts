@@ -9,7 +9,7 @@ import { rejectUploadsOfEndpoints, rejectUploadsOfTenant } from '../store/upload
 import type { OrphanContents } from './orphan-contents.ts'
 
 export interface Deletions {
-  /** Deletes data that was stored up to the time `until`. If an endpoint was registered again, its later data stays. */
+  /** Deletes the data of these endpoints. If an endpoint was registered again, data that was stored after the time `until` stays. */
   deleteOfEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   deleteOfTenant(sql: Sql, tenantId: string): Promise<void>
 }

@@ -133,7 +133,10 @@ export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 
 export interface Unregistered {
   endpointIds: string[]
-  /** If an endpoint was registered again, its later rows stay. Otherwise this date has no effect, because the clocks of nodes differ. */
+  /**
+   * The time at which the endpoints were unregistered. If an endpoint was registered again, later rows belong to the new registration and
+   * stay. Otherwise all its rows are deleted, also later ones: the clock of the node that wrote a row may be ahead.
+   */
   until: Date
   /** Returns a subquery of all registered endpoints. */
   registered: (sql: Sql) => Fragment

@@ -84,7 +84,7 @@ export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
-/** Deletes uploads that were not touched since `untouchedSince`, because their node has died. Records their contents as orphans. */
+/** Deletes uploads that were not touched since `untouchedSince`, usually because their node died. Records their contents as orphans. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
     with deleted as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)

@@ -27,7 +27,7 @@ export async function provision(deps: TokenDeps, ctx: Ctx, { endpointId, applica
   return await deps.kit.db.tx(async (sql) => {
     const locked = await store.lockEndpoint(sql, endpointId)
     const endpoint = requireScopeOn(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
-    // Devices send a version of the endpoint's application, so that a token of another application could not be used.
+    // Devices send a version of the endpoint's application with the token, so a token for another application could never be used.
     if (applicationName !== endpoint.applicationName)
       throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
     if ((await store.countTokens(sql, endpointId)) >= tokensMax) throw TooManyTokens({ endpointId, limit: tokensMax })
@@ -86,7 +86,7 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
     const tokenHash = hash(owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
-  // A generated token, one of 62^10, is practically never taken.
+  // A generated token, one of 62^10, is practically never taken, so the faster statement is used, which fails for a token that is taken.
   const isChosen = endpoints.some(({ token }) => token !== undefined)
   const insert = isChosen ? store.insertEndpointsWithChosenTokens : store.insertEndpointsWithTokens
   const request = { owner: { ...owner, createdDate: kit.now() }, tokens: [...rows.values()] }
