@@ -14,7 +14,7 @@ async function optionsOf(...args: string[]): Promise<string[]> {
   return JSON.parse((await promisify(execFile)(launcher, args, { env })).stdout)
 }
 
-test('commands that keep running start with the defaults of Node.js for new objects, and short commands with little memory', async () => {
+test('commands that keep running start with the default memory of Node.js for new objects, and short commands with less', async () => {
   for (const command of ['start', 'simulate', 'tail', 'vpn', 'watch'])
     assert.deepEqual(await optionsOf(command, '--some-option'), [], command)
   const short = ['--min-semi-space-size=4', '--max-semi-space-size=8']

@@ -40,7 +40,7 @@ describe('API keys', () => {
     return { userId: id, keyId: made.body.id as string, key: made.body.key as string, made }
   }
 
-  test('a key is shown once, stored as a hash, and authenticates as its owner', async () => {
+  test('a key is shown once, stored as a hash, and authenticates a caller with the roles and permissions of its owner', async () => {
     const { userId, keyId, key, made } = await withKey('owner', ['endpoint-reader'])
     assert.match(key, /^wpk_[\w-]{43}$/)
     assert.equal(made.headers.location, `http://waypost.test${root}/api-keys/${keyId}`)

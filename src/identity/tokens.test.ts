@@ -244,7 +244,7 @@ test('the revocation of an access token keeps the login, and the revocation of a
   assert.equal((await client.post('revoke', { token: 'unknown', client_id: realm.frontend })).status, 200)
 })
 
-test('a login by password grant ends with an id_token_hint or with the refresh token, as in Keycloak', async () => {
+test('a client ends a login by password grant with an id_token_hint or with the refresh token, as in Keycloak', async () => {
   const first = (await client.logIn('ada', { scope: 'openid' })).body
   const out = await call(`${client.at('logout')}?id_token_hint=${first.id_token}`)
   assert.equal(out.status, 302, out.text)

@@ -163,7 +163,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.ok(holders.length === 0 || body.content.length === 1, JSON.stringify(body.content))
   })
 
-  test('a login can return to a new address, or without PKCE, only if the caller has the permissions of all roles', async () => {
+  test('only a caller with the permissions of all roles can let logins return to a new address, or allow logins without PKCE', async () => {
     const change = `PATCH ${root}/clients/acme-front`
     await refused(change, { redirectUris: ['https://mine.example/*'] }, /does not hold the scope/)
     await refused(change, { pkceRequired: false }, /does not hold the scope/)
@@ -177,7 +177,7 @@ describe('a caller can grant only permissions that they have', () => {
     await refused(change, { redirectUris: ['https://old.example/*'] }, /does not hold the scope/)
   })
 
-  test('a change of a client that waits for another change is checked against its result', async () => {
+  test('a change of a client that waits for another change is checked against the result of that other change', async () => {
     const { db } = waypost.kit
     const set = (sql: Sql, pkceRequired: boolean) =>
       sql`update identity.clients set own = own || ${sql.json({ pkceRequired })} where tenant_id = 'acme' and id = 'acme-front'`

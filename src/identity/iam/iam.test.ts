@@ -323,7 +323,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/roles`, { name: 'platform-admin', scopes: [] })).status, 409)
   })
 
-  test('a grant is created, listed and deleted; its scopes are stored in the canonical spelling', async () => {
+  test('a grant is created, listed and deleted; its scopes are stored sorted and without duplicates', async () => {
     const { body: user } = await create('/users', { username: 'granted' })
     const subject = { type: 'user', id: user.id }
     const { body: grant } = await create('/grants', { subject, resource: 'endpoint-9', scopes: ['b', 'a', 'b'] })

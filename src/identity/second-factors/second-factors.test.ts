@@ -339,7 +339,7 @@ suite('administrators', () => {
     assert.match((await post({ username, password })).text, /Add a second factor/)
   })
 
-  test('an administrator with more permissions than the caller keeps its second factors', async () => {
+  test('a caller cannot remove the second factors of a user who has more permissions', async () => {
     const { id } = await withApp('required')
     const holder = (...scopes: string[]) =>
       waypost.as(aCaller({ tenantId: 'required', on: { 'tenant-system': scopes } }))

@@ -40,7 +40,7 @@ test('an envelope that is written and read again is unchanged, for any combinati
   assert.deepEqual(await written([]), {})
 })
 
-test('an application that has configurations of its versions only is written as one object', async () => {
+test('an application whose own configuration is empty is written as one object with the configurations of its versions', async () => {
   const rows = [row('a', 'x', null, {}), row('a', 'x', 'x-1', { k: 1 })]
   assert.deepEqual(await written(rows), { a: { platform: { applications: { x: { versions: { 'x-1': { k: 1 } } } } } } })
 })

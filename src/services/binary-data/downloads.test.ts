@@ -106,7 +106,7 @@ test('data/last is the newest blob, even among uploads of the same millisecond',
   }
 })
 
-test('deleting returns 204, then 404, and removes the content', async () => {
+test('deleting a file or blob returns 204 the first time and 404 the second time, and removes the content', async () => {
   const newEndpoint = await fixture.anEndpoint(app)
   await fixture.upload(newEndpoint, '/files/a', 'file')
   const { headers } = await fixture.upload(newEndpoint, '/binary-data', 'blob')

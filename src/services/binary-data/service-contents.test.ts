@@ -88,7 +88,7 @@ test('a content that replaces another content uses quota only for the difference
   await release('default', [fresh.contentKey])
 })
 
-test('the daily comparison keeps contents of services, and the deletion of a tenant deletes them', async () => {
+test('the daily comparison keeps contents of services, and the deletion of a tenant deletes the contents of this tenant', async () => {
   const stored = await put('kept')
   const doomed = await put('doomed', { tenantId: 'doomed' })
   const task = fixture.waypost.built.get('binary-data')!.periodic!.find(({ name }) => name === 'binary-data.compare')!

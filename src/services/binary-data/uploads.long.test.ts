@@ -54,7 +54,7 @@ test('only a caller who may update the endpoint gets an upload token for it', as
   assert.equal((await fixture.admin(path.replace(endpoint.endpointId, 'none'))).status, 404)
 })
 
-test('the paths are also served without the prefix, and the Location is the full link in both cases', async () => {
+test('uploads and downloads are also served without the prefix /bcx/api/v1, and the Location has the prefix in both cases', async () => {
   const token = await fixture.aToken(endpoint)
   const answer = await fixture.send('POST /binary-data', { 'x-auth-token': token }, 'bare')
   assert.equal(answer.status, 201, answer.text)
@@ -165,7 +165,7 @@ test('invalid file names are answered with 400', async () => {
   assert.equal((await fixture.send(`POST ${root}/files/`, { 'x-auth-token': token }, 'x')).status, 404)
 })
 
-test('any valid name is returned unchanged', async () => {
+test('any valid file name is returned unchanged', async () => {
   const names = [
     'ünïcödé 文件.txt',
     'a b+c&d=e?f#g.txt',

@@ -40,7 +40,7 @@ describe('the state of the platform', () => {
     assert.equal(body.nodes, 2)
   })
 
-  test('the state of the platform contains every node with its memory and processor usage, even nodes in other processes', async () => {
+  test('the state of the platform contains every node with its memory and processor usage, which other nodes send on request', async () => {
     await eventually(async () => {
       const { content } = await get('nodes')
       assert.equal(content.length, 2)

@@ -43,7 +43,7 @@ describe('built-in roles and scopes', () => {
     assert.equal(versions.body.count, 7)
   })
 
-  test('a restart inserts no seeds and builds no realm', async () => {
+  test('a restart inserts no built-in roles and scopes, and builds no realm', async () => {
     const { identity, admin, createAvailable } = fixture
     await createAvailable(aTenantId())
     const before = await admin('GET /api/v1/roles/scopes-mappings?limit=0')

@@ -46,7 +46,7 @@ describe('the secret of a backend client is returned only to callers with all pe
     return `GET ${root}/tenants/${body.results[0].id}/credentials`
   }
 
-  test('a tenant-admin of realm platform does not become an administrator of the platform', async () => {
+  test('a tenant-admin of realm platform cannot read the secret of the client that may do everything on the platform', async () => {
     await addUser('platform', 'pat', ['tenant-admin'])
     await addUser('platform', 'root', ['platform-admin'])
     const credentials = await credentialsOf('platform')

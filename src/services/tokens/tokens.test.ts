@@ -212,7 +212,7 @@ suite('the status of a token', () => {
 
   for (const from of tokenStatuses)
     for (const to of [...targetStatuses, 'Inactive'])
-      test(`a change from ${from} to ${to} is ${outcome(from, to)}`, async () => {
+      test(`a change from ${from} to ${to} is answered with ${outcome(from, to)}`, async () => {
         const { app, version } = await anApplication()
         const { endpointId } = await anEndpoint(app)
         const { url, endpointTokenId } = await aTokenWithStatus(from, { endpointId, app, version })

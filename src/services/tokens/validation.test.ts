@@ -263,7 +263,8 @@ suite('functions for the register', () => {
   test('an endpoint with the id of an endpoint of a deleted tenant does not inherit its tokens', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app, { tenantId: 'gone' })
-    assert.equal(await api.validate({ token, versionName: version }), undefined) // This version belongs to another tenant and has the same name.
+    // The version belongs to another tenant than the token.
+    assert.equal(await api.validate({ token, versionName: version }), undefined)
     assert.notEqual(await provision(app, 'new owner', endpointId), 'taken')
     const { body } = await admin(`GET /api/v1/endpoints/${endpointId}/tokens`)
     assert.equal(body.totalElements, 1)

@@ -25,7 +25,7 @@ test('the description of a scope is a sentence that is generated from its name',
   ])
 })
 
-test('the catalogue contains every scope with its sentence, its roles and its operations', async () => {
+test('the list of scopes contains every scope with its sentence, its roles and its operations', async () => {
   const waypost = await openRealms()
   const ask = waypost.as(aCaller({ tenantId: 'acme' }))
   const { status, body } = await ask('GET /iam/api/v1/scopes')

@@ -45,8 +45,8 @@ export async function update(
       )
     if (status !== undefined) await changeStatus(deps, sql, tenant, status)
     if (mustRebuild) await rebuild(deps, sql, next)
-    // The realm has copies of these fields, such as the name for the login page, so a built realm is updated at once. A realm that is still to
-    // be built gets the fields from the job.
+    // The realm has copies of these fields, such as the name for the login page, so a built realm is updated at once. A realm that is still
+    // to be built gets the fields from the job.
     else if ((changed.includes('name') || changed.includes('loginTheme')) && isBuilt(tenant))
       await buildRealmOf(sql, deps.identity, next)
     return (await store.findTenant(sql, { tenantId }))!
