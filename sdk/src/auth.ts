@@ -1,10 +1,13 @@
-/** Credentials of a client: an API key, a function, or tokens. Tokens are renewed before they expire, with one request for all callers. */
+/**
+ * Credentials of a client: an API key, a function that returns access tokens, or the tokens of a login. Tokens of a login are renewed
+ * before they expire, with one request for all callers.
+ */
 import { WaypostError } from './errors.ts'
 import { send } from './request.ts'
 import type { Credentials, Transport } from './running.ts'
 import type { Operation, Options } from './types.ts'
 
-/** A login that can be renewed, from `finishLogin` of `@waypost/sdk/pkce`. */
+/** The tokens of a user who logged in with the browser. `finishLogin` of `@waypost/sdk/pkce` returns a session. */
 export interface Session {
   tenant: string
   clientId: string
@@ -28,7 +31,7 @@ export type Auth =
 interface Tokens {
   access: string
   expiresAt: number
-  /** The time from which the tokens are renewed. */
+  /** The next call after this time renews the tokens before it sends its request. */
   renewAt: number
   refresh: string | undefined
 }

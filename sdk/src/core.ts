@@ -17,11 +17,11 @@ export type * from './types.ts'
 
 /** Calls operations by name, for programs in which the name is known only at run time. */
 export interface Generic {
-  /** Calls an operation. For a list, it returns the body of the page. */
+  /** Calls an operation. If the operation returns a list, the body of the answer is one page of the list. */
   call(name: string, args?: Arguments, options?: Options): Promise<Answer>
   /** Lists the items of an operation that is paged. */
   list<T = unknown>(name: string, args?: Arguments, options?: ListOptions): List<T>
-  /** Watches topics: reconnects, resumes, and reports gaps. */
+  /** Watches points of time series and other live data. Reconnects, resumes, and reports gaps. */
   live: Live
 }
 

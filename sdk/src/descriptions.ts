@@ -38,7 +38,7 @@ export interface Description {
   paged?: boolean
   /** True if the operation only reads. */
   reads: boolean
-  /** Scopes that a caller needs. */
+  /** Scopes that permit the operation; a caller needs one of these scopes. */
   scopes: string[]
   /** True if the operation is called without credentials. */
   open: boolean

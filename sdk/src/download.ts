@@ -1,4 +1,4 @@
-/** Streams the bytes of a response. A download that breaks continues where it stopped, if the platform still has the same version. */
+/** Streams the bytes of a response. A download that breaks continues where it stopped, unless the content has changed meanwhile. */
 import { failureOf } from './failures.ts'
 import { endLimit, type Limit, type Running, restartClock, type Send, stopClock } from './running.ts'
 import type { Download } from './types.ts'

@@ -116,7 +116,7 @@ test('without an id to resume from, a stream reports a gap', async () => {
   assert.deepEqual(types, ['open', 'items', 'interrupted', 'gap', 'open', 'items'])
 })
 
-test('update replaces the subscriptions of a stream; if the stream no longer exists, it is opened again with the new subscriptions', async () => {
+test('update replaces the subscriptions of a stream; a stream that no longer exists is opened again with the new ones', async () => {
   let isGone = false
   const { client, requests } = await aServer((_, send, response) => {
     const { method } = requests.at(-1)!

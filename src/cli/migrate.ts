@@ -6,7 +6,7 @@ import { connect } from '../kernel/db.ts'
 import { createLog } from '../kernel/log.ts'
 import { migrate, readMigrations } from '../kernel/migrate.ts'
 
-/** Upgrades the database schema to this version without opening listeners, for upgrades in steps. */
+/** Upgrades the database schema to this version without opening listeners, for operators who upgrade the database as a separate step. */
 export async function run(): Promise<number> {
   const config = loadConfig()
   const database = await connectDatabase(config, await createLog(config.log))

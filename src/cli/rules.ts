@@ -41,7 +41,7 @@ interface TryResult {
   effects: { actionId: string; type: string; wouldDo: unknown }[]
 }
 
-/** Tries a script on an event. */
+/** Tries a script on an event: the platform runs the script, but sends and changes nothing. */
 export async function run(args: string[]): Promise<number> {
   try {
     const { expression, event, ruleId } = readArguments(args)

@@ -36,7 +36,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
     async verify(token) {
       const { tenantId, kid } = readUnverified(token, realms)
       let realm = await realms.get(tenantId)
-      // Another node may have created this key a moment ago.
+      // Another node may have created this key a moment ago, so the realm is read again.
       if (realm && !realm.keys.some((key) => key.kid === kid)) realm = await realms.refresh(tenantId)
       if (realm?.status !== 'AVAILABLE') throw invalidToken()
       const claims = await read(realm, token)

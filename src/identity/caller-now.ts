@@ -25,7 +25,7 @@ export function createCallerNow(
       if (type === 'api-key') return await callerOfKey(tenantId, id)
       // The APIs that the script calls decide whether they accept anonymous callers.
       if (isAnonymous({ type, id })) return platform.withoutAuthentication === 'none' ? undefined : anonymousCaller
-      // The roles of a user of an external issuer are known only from its token.
+      // The roles of a user of an external issuer are known only from its tokens, so the current permissions are unknown.
       if ((type !== 'user' && type !== 'client') || id.includes(':')) return undefined
       return await access.callerOf(access.subjectOf({ tenantId, type, id }))
     } catch (error) {

@@ -88,7 +88,7 @@ const consoleClient: Client = {
 export const findClient = (realm: Realm, id: unknown): Client | undefined =>
   realm.clients.find((client) => client.id === id) ?? (id === consoleClientId ? consoleClient : undefined)
 
-/** Describes a client to oidc-provider. adjustments.ts replaces its checks of the secret and the redirect addresses. */
+/** Describes a client to oidc-provider. adjustments.ts replaces the library's checks of the secret and the redirect addresses. */
 export function metadataOf(baseUrl: string, client: Client): Record<string, unknown> {
   const common = { client_id: client.id, id_token_signed_response_alg: 'RS256', application_type: 'web' }
   if (client.kind === 'frontend')

@@ -1,5 +1,6 @@
 /**
- * Limits the permissions that the caches of this node hold. The caches limit their entries, but one entry can have thousands of permissions.
+ * Limits the number of permissions in the caches of this node. Each cache limits only the number of its entries, but one entry can have
+ * thousands of permissions.
  */
 
 /** A permission takes about 150 bytes. */

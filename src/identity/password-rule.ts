@@ -13,7 +13,7 @@ export interface PasswordRule {
 }
 
 const lengthMax = 256
-/** Minimum length of a name that is checked. Shorter names occur in too many passwords. */
+/** Minimum length of the names that a password must not contain. Shorter names occur in too many passwords. */
 const nameLengthMin = 4
 /**
  * Matches digits and signs at the end of a password, such as `2024!` in `password2024!`. They are ignored, because they hardly make

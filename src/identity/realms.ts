@@ -16,7 +16,7 @@ const refreshMs = 1000
 const realmsPath = '/auth/realms/'
 
 export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | 'setRealmStatus' | 'realm' | 'realms'> {
-  /** Returns the cached snapshot, or undefined if there is no such realm. */
+  /** Returns the snapshot of a realm, from the cache if possible. Returns undefined if there is no such realm. */
   get(tenantId: string): Promise<Realm | undefined>
   /** Reads the realm again, at most once a second, because another node may have changed it. */
   refresh(tenantId: string): Promise<Realm | undefined>
@@ -175,7 +175,7 @@ const fieldsOf = (realm: RealmSpec) => ({
   backendClientId: realm.backendClient.id,
 })
 
-/** Returns the row of a role. Scopes on the platform are removed outside of realm `platform`, whatever a template contains. */
+/** Returns the row of a role. Outside of realm `platform`, roles and scopes on the platform are removed, whatever a template contains. */
 function roleOf(tenantId: string, { name, description, on, scopes }: RoleSpec) {
   const ofPlatform = tenantId === 'platform'
   if (on === 'platform' && !ofPlatform) return []

@@ -17,7 +17,7 @@ export interface Configuration {
 }
 export interface Software {
   version: string
-  /** The specification of the version. */
+  /** The specification of the software version, as the platform sends it; null if the platform sends none. */
   config: Record<string, unknown> | null
   /** Downloads the file of the version, if the version has a file. */
   download(): Promise<SoftwareFile>
@@ -38,7 +38,7 @@ export interface Report {
   statusCode: number
 }
 
-/** The functions of a device. If a function throws, the device reports a failure with the message of the error. */
+/** Functions of a program that the device calls. If a function throws, the device reports a failure with the message of the error. */
 export interface Handlers {
   /** The platform gets the returned value as the result of the command. */
   onCommand?: ((command: Command) => unknown) | undefined

@@ -56,7 +56,7 @@ const commonOptions = {
  */
 const pagingNames = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
-/** A flag of an operation, and the target of its value. */
+/** A flag of an operation. Its value becomes an argument of the operation (`args`) or a field of the body (`fields`). */
 export interface OperationFlag {
   flag: string
   target: 'args' | 'fields'

@@ -7,13 +7,13 @@ import { visible, visibleAtTerminal } from './visible.ts'
 export interface Printing {
   output: Format
   columns: string[] | undefined
-  /** Columns that the API reference defines. */
+  /** Columns that the API reference defines for the response; empty if it defines none. */
   known: string[]
 }
 
 type Item = Record<string, unknown>
 
-/** Maximum number of columns of a table that is not wide. */
+/** Maximum number of columns with `-o table`. A table with `-o wide` has all columns. */
 const tableColumns = 6
 const cellLength = 48
 /** Number of rows that determine the widths of columns. Later rows may be wider. */

@@ -12,8 +12,8 @@ export const visible = (text: string) =>
   })
 
 /**
- * Makes lines of output safe in the same way, but keeps their line breaks. If the output goes to a program instead of a terminal, it stays
- * unchanged.
+ * Escapes control characters in lines of output, but keeps the line breaks. If the output goes to a program instead of a terminal, the text
+ * stays unchanged.
  */
 export const visibleAtTerminal = (text: string) =>
   process.stdout.isTTY ? text.split('\n').map(visible).join('\n') : text

@@ -38,7 +38,7 @@ export async function isCreatedBy(
   }
 }
 
-/** Returns the records of successful requests. */
+/** Returns the records of the audit log that match the query and belong to successful requests. */
 async function recordsOf(client: Client, query: { correlationId?: string; resource?: string; from?: string }) {
   const records = await Array.fromAsync(client.list<AuditRecord>('auditRecords.list', query))
   return records.filter(({ status }) => status !== undefined && status < 300)

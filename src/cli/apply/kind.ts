@@ -46,7 +46,7 @@ export interface Kind {
   references?(fields: Fields): string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>
-  /** Creates the object with one request that has these options. */
+  /** Creates the object with exactly one request, which has this correlation id. The audit log shows by the id whether it succeeded. */
   create(client: Client, fields: Fields, options: CreateOptions): Promise<void>
   update(client: Client, found: Found, fields: Fields): Promise<void>
   /**

@@ -1,4 +1,4 @@
-/** All kinds of objects that `waypost apply` supports, in the order of their dependencies. */
+/** All kinds of objects that `waypost apply` supports, in the order of creation: objects need only objects of earlier kinds. */
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import type { Client, Options } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'

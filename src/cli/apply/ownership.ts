@@ -23,12 +23,12 @@ interface Stored {
 interface Lease {
   holder: string
   renewals: number
-  /** The process of the holder. Other processes of the same machine can see whether it has ended. */
+  /** The process that has the lease. Other processes of the same machine can see whether this process has ended. */
   process?: string | undefined
 }
 
 export interface Ownership extends Omit<Stored, 'lease'> {
-  /** Waits until no other apply of the set runs, then renews the lease until the end. Two applies could create the same objects twice. */
+  /** Waits until no other apply of the set runs, then takes the lease. Without it, two applies could create the same objects twice. */
   lock(): Promise<void>
   /** Throws if another apply has the lease now. */
   requireLease(): Promise<void>

@@ -50,7 +50,7 @@ const typeOf = ({ type }: { type: string }) =>
     .replaceAll('_', '-')
     .replace(/-(action|trigger)$/, '')
 
-/** Sorts links, because the API keeps the order in which they were added, while their order in documents does not matter. */
+/** Sorts the triggers or actions of a rule by type and name: their order in documents does not matter, but the API keeps an order. */
 const sorted = (links: Named[]): Named[] =>
   links
     .map((one) => ({ type: typeOf(one), name: one.name }))

@@ -1,6 +1,6 @@
 /**
- * Sessions of the account pages. A session has a random id in a cookie, whose hash is in the database. These sessions are separate from
- * logins of applications.
+ * Sessions of the account pages. The cookie of a session contains a random id, and the database contains the hash of this id. These
+ * sessions are separate from logins of applications.
  */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'

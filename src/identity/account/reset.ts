@@ -48,7 +48,7 @@ export function createReset(
     const token = newSecret()
     const id = hash(token)
     const isStored = await db.tx(async (sql) => {
-      // Several jobs for the same user may run at the same time.
+      // Several jobs for the same user may run at the same time, so the user is locked while the e-mails are counted.
       await lockUser(sql, tenantId, user.id)
       if ((await artefacts.countArtefactsOf(sql, tenantId, model, user.id, now())) >= mailsPerUser) return false
       const expiresAt = new Date(now().getTime() + resetMinutes * 60_000)
@@ -61,7 +61,7 @@ export function createReset(
     try {
       await mailer.send({ to: user.email, ...mailOf(realm.displayName ?? tenantId, user.username, link) })
     } catch (error) {
-      // The next attempt creates another token.
+      // The job is repeated, and the next attempt creates another token.
       await artefacts.deleteArtefact(db.sql, tenantId, model, id)
       throw error
     }

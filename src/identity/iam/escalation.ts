@@ -21,8 +21,8 @@ import { findRoleNames } from './roles/store.ts'
 const administrators = ['tenant-admin', 'service']
 
 /**
- * Returns the resource of a name. The path of an endpoint contains no application, because the identity service does not store which
- * application an endpoint has.
+ * Returns the resource with this name, for checks of permissions. The path of an endpoint contains no application, because the identity
+ * service does not store which application an endpoint has.
  */
 const resourceNamed = (tenantId: string, resource: string): Resource => {
   if (resource === platformSystem) return onPlatform

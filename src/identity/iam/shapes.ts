@@ -31,7 +31,7 @@ export const RoleName = () =>
       'Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit.',
   })
 export const RoleNames = (description: string) => Type.Array(RoleName(), { maxItems: 100, description })
-/** Lists of names in responses. */
+/** Returns the schema of a list of scope names in a response. `roleNames` does so for role names. */
 export const scopeNames = (description: string) =>
   Type.Array(Type.String({ description: 'Name of a scope.' }), { description })
 export const roleNames = (description: string) =>

@@ -21,7 +21,7 @@ function framePage(script: string, more: Record<string, string> = {}): Page {
 
 const testCookie = 'waypost_frame_test'
 
-/** Sets a test cookie with the attributes of a login cookie, and redirects to the second page. */
+/** Returns a page that sets a test cookie with the attributes of a login cookie, and redirects to the page `cookieResultPage`. */
 export const cookieTestPage = (path: string, isSecure: boolean): Page =>
   framePage(`location.replace('step2.html')`, {
     'set-cookie': `${testCookie}=1; Path=${path}; Max-Age=60; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`,
@@ -30,7 +30,7 @@ export const cookieTestPage = (path: string, isSecure: boolean): Page =>
 export const cookieResultPage = (cookies: string | undefined): Page =>
   framePage(`parent.postMessage('${cookies?.includes(`${testCookie}=1`) ? 'supported' : 'unsupported'}', '*')`)
 
-/** Requests the state of the login that the application names. Answers `unchanged`, `changed` or `error`. No cookie is needed. */
+/** Returns a page that checks a login whose id the application sends, and answers `unchanged`, `changed` or `error`. It needs no cookie. */
 export const loginStatusPage = (): Page =>
   framePage(`
 addEventListener('message', async (event) => {

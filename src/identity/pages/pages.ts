@@ -20,8 +20,8 @@ const securityHeaders = {
 }
 
 /**
- * Headers for pages of the library. Its form_post page submits itself, and the library adds the hash of that script to `script-src`. There
- * is no `form-action`, because the form is sent to an address of the application.
+ * Headers for pages of oidc-provider. Its form_post page submits a form with a script, and oidc-provider adds the hash of the script to
+ * `script-src`. There is no `form-action`, because the form is sent to an address of the application.
  */
 export const libraryHeaders: Page['headers'] = {
   ...securityHeaders,
@@ -63,7 +63,7 @@ ${body}
 export function loginPage(view: {
   name: string
   action: string
-  /** The final redirect after the form. The policy must allow it, because browsers check every redirect after a form. */
+  /** Address of the application, to which the form finally leads. The policy must allow it: browsers check every redirect after a form. */
   returnTo: string | undefined
   error?: string
   username?: string | undefined

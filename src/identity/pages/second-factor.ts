@@ -7,7 +7,7 @@ interface View {
   name: string
   /** Address of the forms. */
   action: string
-  /** The final redirect after the form, as in `loginPage`. */
+  /** Address of the application, to which the form finally leads, as in `loginPage`. */
   returnTo?: string | undefined
   error?: string | undefined
   /** WebAuthn options for the browser. Absent if there is no security key, or if security keys cannot be used on this page. */

@@ -30,7 +30,7 @@ const totalKnownMs = 1000
 
 export function createOpenLogins({ db, now, limits }: Pick<Kit, 'db' | 'now' | 'limits'>): OpenLogins {
   const { total, perAddress } = limits.openLogins
-  /** Counting all unfinished logins takes milliseconds, so the count is cached for a second. */
+  /** The last count of all unfinished logins, and its time. Counting takes milliseconds, so a count is used for a second. */
   let lastCount = { count: 0, at: Number.NEGATIVE_INFINITY }
   return {
     async checkLimits(address) {

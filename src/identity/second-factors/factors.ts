@@ -77,7 +77,7 @@ export function createSecondFactors(deps: Deps) {
         return (await store.useCounter(db.sql, tenantId, found.factor.id, found.counter, now())) ? 'hwk' : undefined
       }),
 
-    /** Stores an authenticator app after its first code. Returns false if the code is wrong. */
+    /** Stores an authenticator app if its first code is right. Otherwise returns false. */
     async addTotp(tenantId: string, user: User, secretSealed: string, code: string): Promise<boolean> {
       const step = stepOfCode(secrets.open(secretSealed), code.replace(/\s/g, ''), now())
       if (step === undefined) return false

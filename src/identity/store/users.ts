@@ -114,7 +114,7 @@ export async function findUserIds(sql: Sql, tenantId: string, filter: UserFilter
   return rows.map(({ id }) => id)
 }
 
-/** Returns the users in the order of the ids. */
+/** Returns the users with these ids, in the order of the list `ids`. */
 export async function findUsersById(sql: Sql, tenantId: string, ids: string[]): Promise<User[]> {
   const rows = await sql`
     select u.id, u.username, u.email, u.first_name, u.last_name, u.enabled, u.roles

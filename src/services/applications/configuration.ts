@@ -1,7 +1,7 @@
 import { defineInstance } from '../../kernel/configuration.ts'
 import { AnyJson, Type } from '../../kernel/schema.ts'
 
-/** The attribute dictionary accepts any JSON object, and any JSON for a version (document 3, 2.8). */
+/** The attributes of an application may be any JSON object, and the attributes of a version any JSON value (document 3, 2.8). */
 export const attributesInstance = defineInstance({
   name: 'adx',
   group: 'Configuration management',

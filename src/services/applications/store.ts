@@ -31,7 +31,7 @@ export async function insertApplication(sql: Sql, row: Naming & { name: string; 
   return count === 1
 }
 
-/** Rewrites the JSON document from the rows. Must be called last in every change except a deletion. */
+/** Rewrites an application's JSON document from its rows. Every change of an application or version must call it after its other writes. */
 export async function writeDocument(sql: Sql, name: string) {
   await sql`
     update applications.applications a set document = json_strip_nulls(json_build_object(

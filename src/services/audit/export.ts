@@ -1,4 +1,4 @@
-/** Writes audit records in the formats of the export. */
+/** Writes audit records as CSV, or as one JSON object per line (NDJSON). */
 import { csvLine } from '../../kernel/csv.ts'
 import { auditFields } from './schemas.ts'
 import type { RecordView } from './service.ts'

@@ -20,7 +20,7 @@ export interface NewContent {
   length?: number | undefined
   /** The checksum that the request announces, with the name of its header for the error text. */
   digest?: { header: string; sha256: string } | undefined
-  /** Size of the content that `keep` replaces. It does not count towards the quota. */
+  /** Size of the content that `keep` replaces. The quota check subtracts it, because these bytes become free. */
   replacedBytes?: number | undefined
 }
 

@@ -85,7 +85,7 @@ export function defineBuildJob({ db, bus, jobs, secrets, now, log }: Kit, identi
 
   return {
     finish: buildNow,
-    /** Enqueues a new job for tenants whose node crashed during the last attempt. */
+    /** Enqueues a new job for each tenant whose build stopped, because the node crashed during the job's last attempt. */
     retryStuckBuilds: {
       name: 'tenants.rescue',
       everySeconds: 60,

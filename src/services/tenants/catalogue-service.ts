@@ -13,7 +13,7 @@ export type CatalogueService = ReturnType<typeof createCatalogues>
 export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
   const notFound = ({ title }: Catalogue, id: number) => NotFound({ what: `${title} ${id}` })
 
-  /** Adds the URL of the embedded identity provider. It is not stored, because it is below the base URL. */
+  /** Adds the URL of the embedded identity provider. It is not stored, because it changes with the base URL of the installation. */
   const withDefaultUrl = ({ table }: Catalogue, item: CatalogueItem): CatalogueItem =>
     table === 'idp_servers' ? { ...item, url: item.url ?? `${baseUrl()}/auth` } : item
 

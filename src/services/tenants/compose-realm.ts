@@ -16,7 +16,7 @@ const clientIdPattern = /^[\w.-]{1,255}$/
 
 const isClientId = (value: unknown): value is string => typeof value === 'string' && clientIdPattern.test(value)
 
-/** Returns the client ids. A registration needs them before the realm is built. */
+/** Returns the ids of the tenant's two clients. A registration needs them before the realm is built. */
 export function clientIdsOf({ frontend, backend }: RealmParts) {
   const frontendClientId = frontend?.clientId ?? defaultClientIds.frontendClientId
   const backendClientId = backend?.clientId ?? defaultClientIds.backendClientId

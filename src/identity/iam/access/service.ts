@@ -23,7 +23,7 @@ export function createAccessExplanation({ db, now, scopes }: Deps) {
   }
 }
 
-/** Returns the resources whose permissions apply to a resource, from the outermost to the resource itself. */
+/** Returns the resources whose permissions apply: platform and tenant, then the given resources, the resource in question last. */
 function pathOf(tenantId: string, resources: string[]) {
   const names = resources.map(canonicalResource).filter((name) => name !== tenantSystem && name !== platformSystem)
   const isPlatform = resources.length === 1 && canonicalResource(resources[0]!) === platformSystem
@@ -67,7 +67,7 @@ interface Rights {
   grants: readonly store.GrantOnPath[]
 }
 
-/** Returns every role and grant that gives the scope on the path. */
+/** Returns every role and grant that gives the scope on one of the resources of the path. */
 function reasonsOf(tenantId: string, on: Path, { roles, grants }: Rights, scope: string): Reason[] {
   const foundIn = (scopes: readonly string[]) => [scope, everyScope].find((name) => scopes.includes(name))
   const ofRoles = roles.flatMap((role) => {

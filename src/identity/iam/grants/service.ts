@@ -43,7 +43,7 @@ export function createGrants(
   { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,
   scopesMax: number,
 ): Grants {
-  /** Publishes the change. A grant to a role affects all subjects of the tenant. */
+  /** Publishes that a grant has changed. A grant to a role can affect any subject of the tenant, so the event then names no subject. */
   const publishChange = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
     bus.publish(sql, AccessChanged, { tenantId, ...(type !== 'role' && { subject: { type, id } }) })
 

@@ -40,7 +40,7 @@ export async function findGrantIds(sql: Sql, filter: GrantFilter, { offset, limi
   return rows.map(({ id }) => id)
 }
 
-/** Returns the grants in the order of the ids. */
+/** Returns the grants with these ids, in the order of the list `ids`. */
 export const findGrantsById = async (sql: Sql, tenantId: string, ids: string[]): Promise<GrantRow[]> =>
   await sql<GrantRow[]>`
     select g.id, g.subject_type, g.subject_id, g.resource, g.scopes, g.created_at

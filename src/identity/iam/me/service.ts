@@ -53,7 +53,7 @@ function userOf({ caller }: Ctx): string {
   return caller.subject.id
 }
 
-/** Returns the login of the caller's access token. The token was verified before. */
+/** Returns the id of the login (`sid`) in the caller's access token. The token was verified before. */
 function sidOf(authorization: string | undefined): string | undefined {
   const [, token] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   try {

@@ -23,7 +23,7 @@ export function createRealmSettings({ db }: Pick<Kit, 'db'>, realms: Realms) {
       await db.tx(async (sql) => {
         const before = await lockSecondFactorMode(sql, tenantId)
         if (before === undefined) throw NoSuchRealm({ tenantId })
-        // A weaker rule changes how users with more permissions log in.
+        // A weaker rule also weakens the logins of users with more permissions, so the caller needs the permissions of all roles.
         if (modes.indexOf(secondFactor) < modes.indexOf(before)) await requirePermissionsOfAllRoles(ctx, sql)
         await updateSecondFactorMode(sql, tenantId, secondFactor)
         await realms.changed(sql, tenantId)

@@ -17,7 +17,7 @@ const plural = (noun: string) => {
 /** Containers that the sentence does not mention. The platform and the tenant contain everything, and `identity` is only an area. */
 const withoutContainer = new Set(['platform', 'tenant', 'identity'])
 
-/** Returns the sentence. `nouns` contains the plural of objects whose plural cannot be derived from the name. */
+/** Returns the sentence for a scope. `nouns` contains the plural of objects whose plural cannot be derived from the name. */
 export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): string {
   const parts = scope.split(':')
   const verb = parts.at(-1) ?? ''
@@ -33,7 +33,7 @@ export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): s
   return `${verbs[verb] ?? verb} ${things}${resources}.`
 }
 
-/** Returns the widest resource on which the scope is needed. */
+/** Returns where a caller must have the scope: on the platform, on the tenant, or on a resource (or on something that contains it). */
 export function levelOf(scope: string): 'platform' | 'tenant' | 'resource' {
   const [first] = scope.split(':')
   if (first === 'platform') return 'platform'

@@ -68,7 +68,7 @@ interface MeasureOptions {
   touch(): Promise<void>
 }
 
-/** Passes the content on, and counts and hashes it. Throws as soon as the content exceeds the allowance. */
+/** Returns the same content, which is counted and hashed while it is read. The read throws as soon as the content exceeds the allowance. */
 export function measure(content: AsyncIterable<Uint8Array>, options: MeasureOptions) {
   const { tenantId, allowance, bytesByTenant, received, touch } = options
   const hash = createHash('sha256')

@@ -18,7 +18,7 @@ export interface Item {
   createdDate: Date
   updatedDate: Date
 }
-/** An item with its position in lists. */
+/** An item with its sequence number, which orders items of the same time in lists. */
 export type ListedItem = Item & { seq: number }
 
 const columns = (sql: Sql) => sql`
@@ -71,7 +71,7 @@ export async function findItemsAfter(
     order by ${order} limit ${limit}`
 }
 
-/** Finds items grouped by endpoint. */
+/** Finds the items that follow the item `after` in the list that is ordered by endpoint and then by time. */
 export async function findItemsByEndpoint(
   sql: Sql,
   query: ItemQuery,

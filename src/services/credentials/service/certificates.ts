@@ -56,7 +56,7 @@ export function createCertificateOperations(
     async issue({ tenantId }, { commonName = newId(), ttl = defaultTtlSeconds }) {
       const { chain, ...issuer } = await authorities.ofTenant(tenantId)
       const [id, serialNumber, at] = [newId(), newSerialNumber(), now()]
-      // The certificate is valid for exactly `ttl` from now. It does not start earlier for devices with slow clocks.
+      // The certificate is valid for exactly `ttl` from now. The start is not moved back for devices whose clock is slow.
       const notBefore = toSecond(at)
       const invalidAfter = new Date(notBefore.getTime() + ttl * 1000)
       const created = await worker.make('makeCertificate', {

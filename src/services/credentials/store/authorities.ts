@@ -60,7 +60,7 @@ export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
 
 // ── revocation lists
 
-/** Marks the list as outdated. */
+/** Marks the tenant's revocation list as outdated. */
 export async function markListOutdated(sql: Sql, tenantId: string) {
   await sql`update credentials.authorities set revision = revision + 1 where tenant_id = ${tenantId}`
 }

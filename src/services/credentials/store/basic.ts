@@ -32,7 +32,7 @@ export async function insertBasic(
 
 const pageRows = 1000
 
-/** Finds a page, oldest first. */
+/** Finds a page of the tenant's basic credentials, the oldest first. */
 export async function findBasicPage(sql: Sql, tenantId: string, after: BasicRow | undefined) {
   const rows = await sql<BasicRow[]>`
     select id, username, state, created_date, updated_date, last_use_date from credentials.basic

@@ -34,7 +34,7 @@ export async function insertCertificate(
 
 const pageRows = 1000
 
-/** Finds a page, oldest first. */
+/** Finds a page of the tenant's certificates, the oldest first. */
 export async function findCertificatePage(sql: Sql, tenantId: string, after: CertificateRow | undefined) {
   const rows = await sql<CertificateRow[]>`
     select id, serial_number, common_name, state, invalid_after, created_date, updated_date, last_use_date

@@ -22,12 +22,12 @@ export type SubscriptionType = (typeof subscriptionTypes)[number]
 export const SubscriptionTypeV2 = (
   description = 'Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform only stores it.',
 ) => Type.Enum([...subscriptionTypes], { description })
-/** v1 has no value for a trial and returns it as RENEWAL. */
+/** The subscription types of v1. v1 has no value for a trial, so it shows a trial as RENEWAL. */
 export const SubscriptionTypeV1 = (
   description = 'Subscription of the tenant: PERMANENT or RENEWAL. A trial of tenant manager v2 is shown as RENEWAL.',
 ) => Type.Enum(['PERMANENT', 'RENEWAL'], { description })
 
 export const statusReason = () =>
   Type.String({ description: 'Reason why the tenant is FAILED. Absent with any other status.' })
-/** The second name of a field, for existing clients. */
+/** Describes a field that is a second name of another field. */
 export const sameAs = (field: string) => `The same as \`${field}\`, for existing clients.`

@@ -62,7 +62,7 @@ export const TenantV1 = Type.Object(
 )
 export type TenantV1 = Static<typeof TenantV1>
 
-/** A boolean in requests and an integer in responses. A client may send back the integer that it has read. */
+/** The field `idp_version`: a boolean in requests and an integer in responses. A client may send back the integer that it has read. */
 const IdpVersion = () =>
   Type.Union([Type.Boolean(), SerialId()], {
     description:

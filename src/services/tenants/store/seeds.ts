@@ -13,7 +13,7 @@ export async function findSeedChecksum(sql: Sql): Promise<string | undefined> {
   return row?.checksum
 }
 
-/** Lets one node insert the seeds while the other nodes wait. */
+/** Lets one node insert the built-in roles and scopes (the seeds) while the other nodes wait. */
 export async function lockSeeds(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('tenants.seeds', 0))`
 }
@@ -24,7 +24,7 @@ export async function setSeedChecksum(sql: Sql, checksum: string) {
     on conflict (id) do update set checksum = excluded.checksum`
 }
 
-/** Marks items as seeded. Returns the items that were not marked before. */
+/** Records built-in items as inserted. Returns the items that were not recorded before. */
 export async function insertSeeds(sql: Sql, items: string[]): Promise<Set<string>> {
   const rows = await sql`
     insert into tenants.seeds (item) select unnest(${items}::text[]) on conflict do nothing returning item`

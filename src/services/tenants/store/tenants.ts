@@ -95,14 +95,14 @@ export async function setStatus(
     where tenant_id = ${tenantId}`
 }
 
-/** Records the seeds that the realm was built with, and deletes the administrator's sealed password. */
+/** Records the checksum of the built-in roles and scopes that the realm was built with. Deletes the administrator's sealed password. */
 export async function setBuilt(sql: Sql, tenantId: string, seedChecksum: string | null) {
   await sql`
     update tenants.tenants set built_with = ${seedChecksum}, admin_password_sealed = null
     where tenant_id = ${tenantId}`
 }
 
-/** Finds tenants whose realm was built with other seeds, including suspended tenants. */
+/** Finds tenants whose realm was built with other built-in roles or scopes, including suspended tenants. */
 export async function findTenantsWithOldSeeds(
   sql: Sql,
   seedChecksum: string,
