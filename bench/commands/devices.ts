@@ -4,7 +4,7 @@ import { versionName } from '../gateway/bench-platform.ts'
 import { connect, publish } from '../gateway/packets.ts'
 
 export interface AnsweringDevice {
-  /** Sends a message that stores nothing, and resolves with its response. */
+  /** Sends a message that stores nothing, and resolves when its response arrives. */
   request(): Promise<void>
   close(): void
 }

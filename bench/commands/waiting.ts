@@ -1,4 +1,4 @@
-/** Measures ten thousand callers that wait: the memory for each caller, and the latency of other requests. */
+/** Measures ten thousand callers that wait for results of commands: the memory for each caller, and the latency of other requests. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -73,7 +73,7 @@ async function measureWaiting(
       waiting = row!.count
     }
     const after = await settledMemoryMb(node.pid)
-    // The collection of garbage also removes compiled code, which the first requests compile again.
+    // The garbage collection also removes compiled code. These requests are not measured, because they compile the code again.
     await probed(warmUpSeconds)
     const busyMs = await probed()
     if (failure) throw failure

@@ -1,4 +1,7 @@
-/** Measures how fast waiting events are delivered by the outbox, and by the algorithm of version 0.1, which has no table of heads. */
+/**
+ * Measures how fast waiting events are delivered by the outbox, and by the algorithm of version 0.1. That algorithm has no table of heads:
+ * the head of a key is its oldest waiting event.
+ */
 import { join } from 'node:path'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -36,7 +39,7 @@ export async function withDatabase<T>(directory: string, work: (connection: Conn
   }
 }
 
-/** Returns the events that are delivered per second during the first `seconds`, when `waiting` events wait. */
+/** Returns how many events the outbox delivers per second. At the start, `waiting` events wait. The measurement takes at most `seconds`. */
 export async function outboxRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const node = await openNode(connection, { connections: 8, workers: 2 })
   let delivered = 0

@@ -35,7 +35,7 @@ export async function writesRatio(directory: string, seconds: number) {
 
 async function alternate(ask: Ask, seconds: number, startOther: () => Promise<StartedPlatform>) {
   for (let n = 0; n < callers; n++) await ask('POST /api/v1/applications', { name: `written-${n}` })
-  await write(ask, seconds) // warm up
+  await write(ask, seconds) // The first run is a warm-up.
   const [alone, withOther]: [number[], number[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     alone.push(await write(ask, seconds))

@@ -3,7 +3,7 @@ import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import { createLockout, type LockoutRule } from '../kernel/lockout.ts'
 
-/** `secret` is the presented token, or a digest of the presented credentials. */
+/** A lockout of client addresses. `secret` is the presented token with its version, or a digest of the presented credentials. */
 export interface AddressLockout {
   /**
    * Returns the seconds until the address is unlocked. Returns 0 for a secret that was correct from this address before, even during a

@@ -307,7 +307,7 @@ test('queued messages whose token was not presented count towards the limit of t
   const intruder = await fixture.device(version4(clientId))
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'queued')
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'offline')
-  // The queued messages fill the session. The other endpoints of the connection make no difference.
+  // The queued messages of the first endpoint fill the session, so pushes to the other endpoint are dropped too.
   await intruder.publish(`${presented.prefix}/json`, '1')
   assert.equal(await fixture.gateway.send(presented.endpointId, push), 'offline')
   await intruder.receivesNothing(50)

@@ -14,7 +14,8 @@ const one = await openGateway(options)
 /** A node whose clock is five seconds behind. */
 const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
 const { sql } = one.waypost.kit.db
-// Connectivity is metadata of an endpoint. As in the platform, a cache on each node subscribes to changes of metadata.
+// Connectivity is metadata of an endpoint, and caches on each node subscribe to changes of metadata. These listeners count the events that
+// such caches get.
 const receivedEvents = { one: 0, two: 0 }
 one.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.one++)
 two.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.two++)
@@ -25,7 +26,7 @@ const nodeOf = async (endpointId: string) =>
 const waitUntilBoundAt = (endpointId: string, { waypost }: typeof one) =>
   eventually(async () => assert.equal(await nodeOf(endpointId), waypost.kit.members.nodeId))
 
-test('an endpoint that moves to a node with a late clock gets its pushes from that node', async () => {
+test('an endpoint that moves to a node whose clock is behind gets its pushes from that node', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   // The old socket stays open, because its node has not detected yet that the client has disconnected.
   const old = await one.device()

@@ -1,7 +1,7 @@
 /**
  * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to the connection of the PUBLISH. A SUBSCRIBE binds
- * an endpoint without a connection immediately; for an endpoint with a connection, it waits until this connection closes. Revocation
- * removes the binding, and closes the connection if it represents no other endpoint.
+ * an endpoint without a connection immediately; for an endpoint with a connection, it waits until this connection closes. If a token or
+ * endpoint becomes invalid, the binding is removed, and the connection is closed if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'

@@ -47,7 +47,7 @@ export function isBusy({ open, client, state }: Accepted<ConnectionState>): bool
   return state !== undefined && (state.identifying !== undefined || state.pendingLookups > 0)
 }
 
-/** Records that the connection represents the endpoint. An endpoint has at most one connection. */
+/** The record that a connection represents an endpoint. An endpoint has at most one connection. */
 export interface Binding {
   readonly endpointId: string
   readonly applicationName: string
@@ -61,7 +61,7 @@ export interface Binding {
   connection: DeviceConnection | undefined
   /** Milliseconds since the epoch. Used only in reports, never to order bindings. */
   boundAt: number
-  /** Claim number of the CONNECT that opened the connection. */
+  /** Claim number of the CONNECT that opened the connection. A later CONNECT of the client has a higher number (session-claims.ts). */
   readonly claim: number
   /** The highest number of an earlier binding of the endpoint that this node knew when it bound the endpoint. */
   readonly follows: number

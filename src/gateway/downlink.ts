@@ -28,7 +28,7 @@ export interface Downlink {
   send: Gateway['send']
   sendHere: Gateway['sendHere']
   nodesOf: Gateway['nodesOf']
-  /** Sends to an endpoint that is connected to this node. Returns false if the queue of the connection is full. */
+  /** Sends to an endpoint that is connected to this node. Returns false if the connection is closed or its queue is full. */
   push(binding: Binding, push: Push): boolean
   /** Counts and logs a push that no device got. */
   notSent(endpointId: string, push: Push, reason: NotSentReason): void
@@ -62,7 +62,7 @@ interface PushInTransit {
 
 type Settle = (delivery: Delivery) => void
 
-/** A push is dropped after three nodes have forwarded it, because its endpoint moves between nodes faster than the push. */
+/** After three nodes have forwarded a push, it is dropped: the endpoint moves between nodes faster than the push can follow. */
 const hopsMax = 3
 const lookupBatchMax = 500
 /** Signals are delivered at least once, so a push may arrive again. Within this time, the repeated push is ignored. */

@@ -333,7 +333,7 @@ function createOpen(
   }
 }
 
-/** Returns the additional host names for MQTT, because existing devices connect to a separate name. */
+/** Returns additional host names for the certificate of MQTT over TLS: existing devices connect to `mqtt.` with the public host. */
 const namesForMqtt = (publicHost: string) =>
   isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
 

@@ -20,7 +20,8 @@ import { endpointOfFilter } from './topic.ts'
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
 
 /**
- * Returns the endpoint if the connection represents exactly one endpoint. If it represents several, the endpoint of a packet is not known.
+ * Returns the tenant and the endpoint that the connection represents. If it represents several endpoints, returns only the tenant, because
+ * it is not known which endpoint a packet is from.
  */
 function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
   if (endpoints === undefined) return {}

@@ -41,7 +41,7 @@ export interface Failure {
   tenantId?: string
   /** Present if the token belongs to this endpoint. */
   endpointId?: string
-  /** True if the connection is closed too. */
+  /** True if the connection must be closed. */
   close?: boolean
   /** True if the failure counts as a wrong token in the lockout of the address. */
   countsForLockout?: boolean

@@ -108,7 +108,8 @@ export async function openMqtts(
   const ready = createReady(certificate, use)
   // The operator's certificate files are read now, so that an invalid file stops the start.
   if (certificate.fromFiles) await ready.prepare()
-  // These sockets are still in the TLS handshake. They would keep the process from exiting.
+  // All open TCP sockets. The MQTT layer closes only the sockets that have completed the handshake; the others would keep the process
+  // running.
   const rawSockets = new Set<Socket>()
   let closing = false
   /** The client addresses that a proxy has named in its header. */

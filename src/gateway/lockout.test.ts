@@ -119,7 +119,8 @@ test('records of refusals never contain a token, even if the topic is misspelt',
 })
 
 /**
- * Opens a gateway behind a proxy. The proxy appends the address of the client to the header. Earlier entries of the header may be forged.
+ * Opens a gateway behind a proxy. The proxy appends the address of the client to the header `X-Forwarded-For`. Earlier entries of this
+ * header may be forged.
  */
 const behindAProxy = () =>
   openGateway({

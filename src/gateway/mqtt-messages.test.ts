@@ -113,7 +113,7 @@ test('messages are handled in order, even if they arrive before the endpoint is 
   )
 })
 
-test('the error for an unknown version, token or extension does not reveal which of the three exists', async () => {
+test('an unknown version or extension gets 404, an unknown token gets 401, and a malformed topic gets 400', async () => {
   const { prefix, version, token } = await aProvisionedEndpoint()
   const sensor = await device()
   const cases: [string, number][] = [
@@ -309,7 +309,7 @@ test('a client with wrong credentials is refused', async () => {
     await assert.rejects(device({ username: name, ...(secret && { password: secret }) }), { code: 4 })
 })
 
-test('messages are handled although their client disconnects before it is identified', async () => {
+test('a message is handled although its client disconnects before the endpoint is identified', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const sensor = await device()
   await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
@@ -359,7 +359,7 @@ test('messages above the rate are read later, and no message is lost', async () 
   assert.equal(slow.test.messages.length, 500)
 })
 
-test('a connection without credentials and a valid token is closed after the time-out', async () => {
+test('a connection that presents neither credentials nor a valid token is closed after the time-out', async () => {
   const strict = await openGateway({ environment: { WAYPOST_MQTT_STRANGER_SECONDS: '1' } })
   const { prefix } = await strict.aProvisionedEndpoint()
   const { username, password } = await strict.aBasicCredential()

@@ -23,7 +23,7 @@ const rows = async (endpointId: string) =>
   )
 
 suite('pushes that a device has stopped', () => {
-  test('the name of a push that a device stops is stored; a repeated request is not written again', async () => {
+  test('a request to stop the pushes of a name is stored; a request that changes nothing is not stored', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)

@@ -36,7 +36,7 @@ export interface Observation {
 type Deps = Pick<Kit, 'db' | 'bus' | 'jobs' | 'signals' | 'now'>
 
 export function createObservation({ db, bus, jobs, signals, now }: Deps): Observation {
-  /** The observations of an endpoint in all extensions. They are cached, because every push needs them and most endpoints have no observations. */
+  /** The observations of each endpoint in all extensions, by endpoint id. Every push with a name needs them. Most entries are empty. */
   const cache = createCache<Observations>({ max: cachedMax })
   signals.on(ObservationsChanged, ({ endpointIds }) => {
     if (!endpointIds) cache.clear()

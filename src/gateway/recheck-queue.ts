@@ -2,7 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface RecheckQueue {
-  /** Adds a check. It replaces a check of the same subject that has not started yet. A check of a closed connection returns immediately. */
+  /**
+   * Adds a check. It replaces a check of the same subject that has not started yet. A check stays in the queue when its connection closes,
+   * and must then return immediately.
+   */
   add(subject: unknown, check: () => Promise<void>): void
 }
 

@@ -29,7 +29,7 @@ export function createRecheck(
   })
 
   clients.onEnd((which) => {
-    // After a reset, all connections are checked.
+    // After a reset, `bus.onReset` below checks all connections.
     if (which === undefined) return
     for (const connection of connections) {
       const { authentication } = connection.state

@@ -19,7 +19,7 @@ const {
 } = fixture
 const closedWithinMs = 1000
 
-/** A connection that represents two endpoints. */
+/** Opens a connection that represents two endpoints. */
 async function aHub() {
   const { version } = await anApplication()
   const [first, second] = [await anEndpoint(version), await anEndpoint(version)]

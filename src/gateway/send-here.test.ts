@@ -1,4 +1,4 @@
-/** Tests that `sendHere` sends to connections of this node only, and that its messages end with the connection. */
+/** Tests that `sendHere` sends to connections of this node only, and that unacknowledged messages are dropped when the connection ends. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'

@@ -13,7 +13,7 @@ export interface SessionClaims {
   nodeId: string
   /** Returns true if the id belongs to another node, and that node is alive. */
   isOtherNode(nodeId: string | null | undefined): nodeId is string
-  /** The functions `announce…` send a signal to the node in each entry, with the commit of `sql`. */
+  /** Like the next two functions, sends a signal to the node `to` of each entry, when the transaction `sql` commits. */
   announceClaims(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   announceReleases(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   announceQueued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>

@@ -25,7 +25,7 @@ function codesOf({ client }: TestDevice) {
   return codes
 }
 const { username, password } = await one.aBasicCredential()
-/** The client connects with credentials, because an anonymous client would have to present its tokens again. */
+/** Options of a client with a session and credentials. Without credentials, the client would have to present its tokens again. */
 const session = (clientId: string) => ({
   clientId,
   clean: false,
@@ -152,7 +152,7 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   await third.end()
 })
 
-/** Creates a device with a session that subscribes to everything, connected to the second node. */
+/** Creates a device that is connected to the second node, with a session that subscribes to all topics of its endpoint. */
 async function aMovedDevice(clientId: string) {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await two.device(session(clientId))

@@ -22,7 +22,9 @@ export interface WaitingSubscribers {
 }
 
 export function createWaitingSubscribers(): WaitingSubscribers {
-  /** The token of each connection, by endpoint id. The newest connection is last. */
+  /**
+   * For each endpoint id, the connections that wait, with the token that each subscribes to. The connection that was added last is last.
+   */
   const tokens = new Map<string, Map<DeviceConnection, string>>()
   const endpoints = new WeakMap<DeviceConnection, Set<string>>()
 

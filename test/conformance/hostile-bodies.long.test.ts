@@ -36,7 +36,7 @@ function isAccepted(body: Buffer) {
   }
 }
 
-/** The largest bodies that the parser accepts. `bodiesWithin` returns the bodies that are shorter than `bytesMax`. */
+/** The largest body of each kind that the parser accepts. `bodiesWithin` returns the largest that are also shorter than `bytesMax`. */
 const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
 const bodiesWithin = (bytesMax: number) =>
   names.map((name) => ({

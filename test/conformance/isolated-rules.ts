@@ -32,7 +32,7 @@ export async function createRulesOf(
     const fields = type === 'cron' ? { cronExpression: '0 0 1 1 *' } : { appName: app }
     ids[`triggerId ${type}`] = await make(`/trigger-types/${type}/triggers`, fields)
   }
-  // This path is an alias of the same trigger type.
+  // The trigger type `endpoint-data-sample-updated` is an alias of `endpoint-data-samples-received`.
   ids['triggerId endpoint-data-sample-updated'] = ids['triggerId endpoint-data-samples-received']!
   const rule = `${root}/rules/${ruleId}`
   await must(`PUT ${rule}/trigger-types/cron/triggers`, [ids['triggerId cron']])

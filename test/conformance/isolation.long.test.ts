@@ -473,7 +473,9 @@ const queryOf = ({ service, path }: SpecifiedOperation) => {
   return path.endsWith('/binary-data') ? `?${dates}` : ''
 }
 
-/** Returns false for uploads. They need an upload token, and the tests in src/services/binary-data cover them. */
+/**
+ * Returns whether the operation needs an access token. Uploads need an upload token instead; tests in src/services/binary-data cover them.
+ */
 const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
   !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')

@@ -54,7 +54,7 @@ const isStreamed = (path: string) => /event-stream|\/events$|\/streams$/.test(pa
 export function testMemberNames(paths: Record<string, object>, ask: Ask) {
   for (const [path, item] of Object.entries(paths))
     for (const [method, operation] of Object.entries(item as Record<string, Operation>)) {
-      const name = `${method.toUpperCase()} ${path}accepts the names of inherited members as data`
+      const name = `${method.toUpperCase()} ${path} accepts the names of inherited members as data`
       if (isStreamed(path)) continue
       test(name, async () => {
         const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')

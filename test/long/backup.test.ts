@@ -76,7 +76,8 @@ test('after a restore of a backup of another installation, the running platform 
   const migrations = readMigrations(migrationSources([service]))
   const path = join(temporaryDirectory(), 'a.backup')
 
-  await source.kit.bus.stop() // so that the event and the job are pending when the backup is made
+  // The event and the job must be pending when the backup is made.
+  await source.kit.bus.stop()
   await source.kit.jobs.stop()
   await source.kit.db.tx(async (sql) => {
     await sql`insert into sample.notes values (1, ${source.kit.secrets.seal('of one')})`
@@ -275,7 +276,8 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   assert.match(withThem.stdout, /With 3 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
-  // The restored row refers to a content that does not exist: its file was removed, and this backup was made without contents.
+  // The restore wrote the contents to the S3 store, but the running platform reads its local folder. The folder no longer has this content,
+  // because the file was deleted.
   const { status, text } = await download('kept')
   assert.equal(status, 404)
   assert.match(text, /content is missing in the blob store/)

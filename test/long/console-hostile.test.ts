@@ -105,7 +105,7 @@ for (const path of paths)
   })
 
 for (const text of names.slice(0, 12))
-  test(`the page of an address with ${text.slice(0, 40)} shows an explanation and a link back`, async () => {
+  test(`a page does not run a text of its address as a script: ${text.slice(0, 40)}`, async () => {
     console_.expect(/404/)
     for (const path of [
       `/endpoints/${encodeURIComponent(text)}`,

@@ -76,7 +76,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   assert.ok(servers.length > 0)
   const { hostname, port } = new URL(platform.baseUrl)
   const request = connectSocket(Number(port), hostname)
-  request.on('error', () => {}) // the connection is reset when the process exits
+  request.on('error', () => {}) // The connection is reset when the process exits.
   await once(request, 'connect')
   request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
   await eventually(async () => {

@@ -34,7 +34,7 @@ export function pushQos(subscribed: Subscribed | undefined, topic: string): Qos 
   return 0
 }
 
-/** Returns the QoS of a response. It is the QoS of the request, or 0 if all matching subscriptions were granted QoS 0. */
+/** Returns the QoS of a response: 0 if subscriptions match and all of them were granted QoS 0, otherwise the QoS of the request. */
 export function responseQos(subscribed: Subscribed | undefined, topic: string, requested: Qos): Qos {
   if (!subscribed?.hasQos0 || requested === 0) return requested
   let isMatched = false

@@ -58,7 +58,7 @@ async function bindSubscriber(parts: HostParts, connection: DeviceConnection, to
       return
     }
     if (!identify.isCurrent(identified)) continue
-    // The client has disconnected, but pushes for the endpoint may be queued in its session.
+    // The client has disconnected. The report stores its session with the endpoint, so that pushes can be queued in the session.
     if (!connection.open) return void bindings.reportTransient(connection, identified)
     acceptToken(parts, connection, topic, identified)
     bindings.bind(connection, identified, false)

@@ -164,7 +164,7 @@ function refusalsOf(deps: DeviceHttpDeps) {
 }
 
 /** Control characters are rejected, as they are over MQTT (mqtt/reader.ts). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
 const hasControls = /[\u0000-\u001f\u007f-\u009f]/
 
 const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })

@@ -18,7 +18,7 @@ export interface WebSocketDeps {
 
 const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
-/** Twice the size of a packet, because a frame may hold several packets. */
+/** Maximum size of a frame: twice the maximum size of a packet, because a frame may contain several packets. */
 const frameBytesMax = 2 * bodyLimitBytes
 /** Above this number of unsent bytes, pings are not answered, because pongs would fill the send buffer of a client that does not read. */
 const unsentForPongMax = 65_536

@@ -167,7 +167,7 @@ export function yieldTo(
   const session = layer.sessions.get(key)
   const peer = session?.peer
   if (!peer) {
-    // The connection has just ended. The store writes the session first, then the release.
+    // The connection has just ended, and its session is being written. The store runs the release after this write.
     if (!clean) layer.store.release(key, by)
     return
   }

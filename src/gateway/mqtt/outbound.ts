@@ -73,7 +73,7 @@ export function release(this: Peer, recipientId: string) {
 /** Implements `Sessions.fetch` for one session: loads the stored messages that are not in memory, and sends them. */
 export async function fetchQueued(layer: Layer, key: string) {
   const session = layer.sessions.get(key)
-  // A load that is already running may have read the store before the message was stored.
+  // A load that is already running may have read the store before the message was stored, so the store is read again after it.
   await session?.loading
   if (!session?.isStored || !session.peer?.open) return
   // The known ids are collected before and after the load, because a message that is acknowledged during the load must not be sent again.

@@ -79,8 +79,8 @@ function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
 }
 
 /**
- * Limits the cost of the packets that are handled for one connection before other connections get their turn. A QoS 2 message costs as much
- * as three packets. The cost of other packets depends on their length, because a SUBSCRIBE may contain hundreds of filters.
+ * Limits the cost of the packets that are handled for one connection before other connections get their turn. A PUBLISH costs 1, or 3 with
+ * QoS 2. The cost of other packets depends on their length, because a SUBSCRIBE may contain hundreds of filters.
  */
 const costPerTurnMax = 32
 

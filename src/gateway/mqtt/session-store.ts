@@ -48,7 +48,7 @@ export interface SessionStore {
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
   /** Deletes the session. If a claim is passed, the session is deleted only if no later connection has claimed it. */
   discard(key: string, claim?: number): Promise<void>
-  /** Removes the row that records which node has the connection of the client. Called after a connection without a stored session. */
+  /** Removes the row that records which node has the connection of the client. Called when a connection without a stored session ends. */
   removeHolder(key: string, claim: number): void
   /** Signals a waiting node that this node no longer writes to the session. */
   release(key: string, to: string): void

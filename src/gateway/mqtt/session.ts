@@ -113,7 +113,7 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   }
   settleAll(session, 'lost')
   if (isChanged && session.isStored) store.discard(key, claim).catch(logFailure)
-  // While the claim is pending, connect.ts removes the holder.
+  // If the claim is still pending, connect.ts removes the row of the connection when the claim is complete.
   else if (!session.claiming) store.removeHolder(key, claim)
   if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }

@@ -19,7 +19,7 @@ export interface Offers {
 
 /** State that all connections of one MQTT layer share (`createSessions`). */
 export interface Layer {
-  // biome-ignore lint/suspicious/noExplicitAny: the host alone knows its state
+  // biome-ignore lint/suspicious/noExplicitAny: only the host knows the type of its state
   host: Host<any>
   store: SessionStore
   limits: Limits

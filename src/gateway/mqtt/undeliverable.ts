@@ -28,7 +28,7 @@ export async function dropUndeliverable(layer: Layer, session: Session, client: 
   session.queue = kept.length > 0 ? kept : undefined
 }
 
-/** Implements `Sessions.recheck`. Sessions of disconnected clients are checked when they connect. */
+/** Implements `Sessions.recheck`. The session of a disconnected client is checked when the client connects. */
 export const createRecheck = (layer: Layer) =>
   debounce(
     layer,

@@ -40,7 +40,7 @@ export const restoreHolders = (sql: Sql, nodeId: string, holders: { key: string;
     as v (key, claim) order by key
   on conflict (session_key) do nothing`
 
-/** Undoes `relaxed` for the rest of the transaction. */
+/** Undoes `relaxed` of `claimHolders` for this transaction: its commit waits for the disk. */
 export const commitToDisk = (sql: Sql) => sql`set local synchronous_commit to default`
 
 export async function findHolders(sql: Sql, keys: string[]): Promise<Map<string, string>> {

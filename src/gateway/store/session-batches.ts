@@ -1,6 +1,7 @@
 /**
- * Combines the steps of many sessions into few transactions. Steps that arrive while a transaction runs form the next batch. A batch is
- * split into rounds with at most one kind of step for each key, so that the steps of a key run in order.
+ * Combines the steps of many sessions into few transactions. A step is one read or write of a session (session-steps.ts). Steps that arrive
+ * while a transaction runs form the next batch. A batch is split into rounds with at most one kind of step for each session key, so that
+ * the steps of a session run in order.
  */
 export interface Step<K extends string> {
   kind: K

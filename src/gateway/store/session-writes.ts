@@ -128,7 +128,9 @@ export async function enqueue(
   if (onOtherNodes.length > 0) await deps.claims.announceQueued(sql, onOtherNodes)
 }
 
-/** Deletes expired sessions in batches, and messages that are older than the longest session expiry. */
+/**
+ * Deletes expired sessions in batches, expired messages that were not sent, and messages that are older than the longest session expiry.
+ */
 export async function sweepSessions(sql: Sql, now: Date, waitSecondsMax: number) {
   for (;;) {
     const deleted = await sql`

@@ -28,7 +28,7 @@ export interface AwaitedCommand {
   reasonPhrase?: string
 }
 
-/** A command for the endpoints of a job. */
+/** A command for the endpoints of a bulk job. */
 export interface CommandForMany {
   commandType: string
   /** Any JSON value. If absent, the command has no payload. */

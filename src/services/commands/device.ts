@@ -26,8 +26,8 @@ const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), option
 const readResult = jsonPayload(Result, options)
 
 /**
- * Parses an array or a single object. The text of the protocol document and all clients use an array, but the schema in that document uses
- * an object.
+ * Parses the results in a payload: an array, or one result as an object. The text of the protocol document and all clients use an array,
+ * but the schema in that document uses an object.
  */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)

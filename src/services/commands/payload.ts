@@ -5,7 +5,7 @@ import { parseJson } from '../../kernel/http/body.ts'
 
 const accepted = 'application/json or text/plain'
 
-/** Returns JSON text, or null for an empty body. Text becomes a JSON string. */
+/** Returns JSON text, or null for an empty body. A body of the type text/plain becomes a JSON string. */
 export function payloadOf(body: Buffer, contentType: string | undefined): string | null {
   if (body.length === 0) return null
   const type = (contentType ?? '').split(';', 1).join().trim().toLowerCase()

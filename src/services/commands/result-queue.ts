@@ -9,7 +9,7 @@ import type { DeviceCommands } from './service.ts'
 export interface ResultQueue {
   /** Stores the results of a message. Returns how many belong to outstanding commands. `bytes` is the size of the message. */
   add(endpoint: DeviceEndpoint, message: ResultMessage, bytes: number): Promise<number>
-  /** Closes the waiting batch. Later results go into another batch, because a request of the device comes between them. */
+  /** Closes the waiting batch when the device sends another request. Results that arrive after this request go into another batch. */
   close(endpoint: DeviceEndpoint): void
 }
 

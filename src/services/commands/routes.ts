@@ -104,7 +104,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   batchRoutes(http, commands)
 }
 
-/** Sends the result of a command, or the error of its invocation. */
+/** Returns the caller of a request: it sends the result of the command, or the error of its invocation, as the response. */
 function callerOf(
   http: Http,
   { raw, callerNow }: Parameters<Http['link']>[0] & Pick<InvocationCaller, 'callerNow'>,

@@ -8,7 +8,7 @@ export interface EffectiveConfiguration {
   config: unknown
 }
 
-/** A configuration for the endpoints of a job. */
+/** A configuration for the endpoints of a bulk job. */
 export interface ConfigurationForMany {
   name: string
   /** Any JSON value. */

@@ -39,7 +39,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await ok(`PUT ${path}`, '{"__proto__":{"a":1}}')).config, '{"__proto__":{"a":1}}')
   })
 
-  test('the configuration of an endpoint can have several names, and the list is sorted by name', async () => {
+  test('an endpoint can have configurations with several names, and their list is sorted by name', async () => {
     const { path } = await aTestEndpoint()
     const configs = []
     for (const name of ['night', 'a-1', 'default', 'B_2']) configs.push(await ok(`PUT ${path}?name=${name}`, { name }))

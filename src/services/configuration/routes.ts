@@ -49,7 +49,7 @@ const update = { scope: 'endpoint:update', anyJson: true }
 const ofApplication = (action: string) => ({ scope: `application:endpoint-config:${action}`, anyJson: true })
 
 export function routes(http: Http, service: ConfigurationService) {
-  // These routes are declared before the paths with parameters, because fixed path segments take precedence (document 5, 1.4).
+  // The routes of batches are declared first, because their fixed path segments take precedence over parameters (document 5, 1.4).
   batchRoutes(http, service)
   endpointRoutes(http, service)
   defaultRoutes(http, service)

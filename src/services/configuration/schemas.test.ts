@@ -87,7 +87,7 @@ suite('a schema', () => {
     '{"$schema":"http://json-schema.org/draft-04/schema#"}',
   ]
   for (const text of unusable)
-    test(`the application manager rejects the schema ${text}; if the schema is already stored, requests get 503`, async () => {
+    test(`the schema ${text} is rejected with 400; if the schema is already stored, requests get 503`, async () => {
       const { app, endpoint } = await aFleet()
       const refused = await setSchema(app, { endpointConfigurationSchema: text })
       assert.equal(refused.status, 400, refused.text)

@@ -1,4 +1,4 @@
-/** Schemas of system configurations. The four levels share them. */
+/** Schemas of the operations on system configurations. The four levels differ only in the path parameter and the texts. */
 import { contentPage, offsetQuery } from '../../kernel/paging.ts'
 import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../kernel/schema.ts'
 import { defaultName, namePattern } from './schemas.ts'
@@ -61,7 +61,6 @@ export type SystemLevel = keyof typeof levels
 /** Returns the schemas of one level. */
 export function systemSchemas(level: SystemLevel) {
   const { parameter, noun, text } = levels[level]
-  // One schema is used for all levels. The path of a level contains one of the parameters.
   const params = Type.Object({ [parameter]: Name({ description: text }) })
   const one = Type.Object({
     [parameter]: Name({ description: text }),

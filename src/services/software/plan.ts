@@ -8,7 +8,7 @@ export type RolloutStrategy = 'suspended' | 'targeted' | 'general'
 export type RolloutState = 'active' | 'paused' | 'halted'
 
 export interface PlannedFilter {
-  /** The filter's bit. It is undefined while the filter is not ready, and if the filter was deleted; it then matches no endpoint. */
+  /** The bit of the filter in `Matches`. Undefined while the filter is not ready, and after it was deleted: it then matches no endpoint. */
   bit?: number
   /** Time from which the filter applies, in milliseconds since 1970. If undefined, it applies immediately. */
   date?: number
@@ -25,6 +25,7 @@ export interface PlannedVersion {
   hasContent: boolean
   /** The failure threshold; absent for a version without a threshold. */
   threshold?: { percent: number; minimumAttempts: number }
+  /** Grows with each resume. Only reports of the current epoch count for the failure threshold. */
   epoch: number
   /** Failures before this time do not count. In milliseconds since 1970. */
   resumedAt?: number
@@ -36,7 +37,7 @@ export interface Plan {
   versions: PlannedVersion[]
   byNumber: ReadonlyMap<number, PlannedVersion>
   byName: ReadonlyMap<string, PlannedVersion>
-  /** The versions to which a version can be upgraded, in the same order. */
+  /** By the number of a version: the versions to which it can be upgraded, highest precedence first. */
   candidates: ReadonlyMap<number, PlannedVersion[]>
 }
 

@@ -12,7 +12,9 @@ import { SendBatch } from './tasks.ts'
 import { SendCommands } from './work.ts'
 
 export interface Deletions {
-  /** Deletes the commands of endpoints. If an endpoint was registered again, it keeps the commands that it got after `until`. */
+  /**
+   * Deletes the commands of endpoints that were unregistered at `until`. An endpoint that was registered again keeps its later commands.
+   */
   forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
@@ -65,7 +67,7 @@ export function createDeletions(
   }
 }
 
-/** Deletes old commands in parts, each in a transaction of its own. */
+/** Deletes old commands and tasks in parts, each in a transaction of its own. */
 export async function deleteOld(sql: Sql, days: number) {
   for (const application of await store.findApplications(sql))
     while ((await store.deleteOld(sql, { ...application, days, limit: batchMax })) === batchMax);

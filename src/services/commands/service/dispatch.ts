@@ -26,13 +26,13 @@ export interface Dispatch {
   areHere(endpoints: store.EndpointKey[]): boolean
   /** Pushes commands that were committed. It does not wait for the pushes. */
   committed(fresh: Fresh[]): void
-  /** Pushes a command that is not kept. It is pushed only once. Returns false if the endpoint is not connected. */
+  /** Pushes a command with `commandTtl=0`, which is pushed only once. Returns false if the device cannot be reached now. */
   once(endpoint: store.EndpointKey, command: store.OutstandingRow): Promise<boolean>
   /** Pushes a command like `once`, but does not wait for the push. */
   tryOnce(endpoint: store.EndpointKey, command: store.OutstandingRow): void
-  /** Pushes all outstanding commands to an endpoint that has just connected to this node. Later commands are then pushed too. */
+  /** Pushes the outstanding commands that were not pushed on the present connection of the endpoint to this node. */
   catchUp(endpoint: store.EndpointKey): Promise<void>
-  /** Removes a command from a push that has already read it, because its device has sent a result meanwhile. */
+  /** Called when a device has sent a result. If the command was read for a push that is not sent yet, it is removed from this push. */
   answered(endpointId: string, type: string, id: number): void
   /** Resolves when no push is in progress. */
   settled(): Promise<void>
@@ -42,7 +42,7 @@ export interface Dispatch {
 interface Pushed {
   /** All commands up to this id were pushed. */
   upTo: number
-  /** Ids above `upTo` that were pushed although a push before them failed. */
+  /** Ids above `upTo` that were pushed. Commands of other types with ids above `upTo` were not pushed yet, or their push failed. */
   beyond?: Set<number>
   retrying?: boolean
 }
@@ -136,8 +136,9 @@ async function signal({ kit, gateway }: Parts, sql: Sql, endpoints: store.Endpoi
 }
 
 /**
- * Signals endpoints without a connection to this node once more. If an endpoint connected to another node during the transaction, either
- * this lookup finds it, or that node reads the commands after it has recorded the connection.
+ * Pushes the new commands of endpoints that are connected to this node. Looks up the nodes of the other endpoints once more: if an endpoint
+ * connected to another node during the transaction, either this lookup finds that node, or that node reads the commands after it has
+ * recorded the connection.
  */
 function committed(parts: Parts, fresh: Fresh[]) {
   for (const one of fresh)
@@ -171,8 +172,8 @@ const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.Outsta
 
 async function readAndPush(parts: Parts, endpoint: store.EndpointKey, connection: object, state: Pushed) {
   const { pushed, kit } = parts
-  // The position of the endpoint is read first. If a command has a smaller id and is not among the commands that are read next, it has
-  // ended.
+  // The greatest id of the endpoint is read first. A command up to this id that is not among the commands that are read next has ended.
+  // `upTo` can therefore be set to this id.
   const position = await parts.position(endpoint)
   for (let more = position?.isWaiting === true; more; ) {
     const after = state.upTo
@@ -188,8 +189,8 @@ async function readAndPush(parts: Parts, endpoint: store.EndpointKey, connection
 }
 
 /**
- * Pushes commands by type. Returns false if a push failed; it is then retried after a second. A type that the device does not observe
- * counts as pushed.
+ * Pushes commands by type. Returns false if a push failed. If it failed because the queue of the connection is full, it is retried after a
+ * second. A type that the device does not observe counts as pushed.
  */
 async function pushAll(
   parts: Parts,

@@ -1,4 +1,4 @@
-/** Records the first delivery of commands. If another service listens, publishes it in batches. */
+/** Records the first delivery of commands and publishes an event for it, in batches. Does nothing if no service handles the event. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { CommandDispatched } from '../events.ts'

@@ -147,7 +147,7 @@ async function start(
     const size = sizeOf(commandType, payload)
     const filterId = filter?.filterId ?? null
     await store.insertTask(sql, { tenantId, taskId, commandType, payload, size, ttlMs, filterId })
-    // A filter without endpoints gets a task too.
+    // If the filter matches no endpoint, only this row relates the task to an application.
     if (filter) await store.insertTaskApplication(sql, { tenantId, taskId, applicationName: filter.applicationName })
     let total = 0
     for await (const { endpoints, rejected } of selectionPages(register, sql, ctx, selection, { scope: updateScope })) {

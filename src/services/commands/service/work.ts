@@ -1,4 +1,4 @@
-/** A command for the endpoints of a job. Each endpoint gets its own command; the result of an item is the id of its command. */
+/** A command for the endpoints of a bulk job. Each endpoint gets its own command; the result of an item is the id of its command. */
 import { type BulkType, defineBulk, type Outcome } from '../../../kernel/bulk/types.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { EndpointRef, EndpointWork, Register, TaskEndpoint, TaskEndpointResult } from '../../register/contract.ts'
@@ -19,12 +19,12 @@ interface CommandData {
 
 export const SendCommands: BulkType<CommandData, TaskEndpoint, TaskEndpointResult> = defineBulk('commands.send', {
   title: 'Send a command',
-  // A page locks its endpoints and thereby blocks other commands.
+  // Pages are small, because a page locks its endpoints and thereby blocks other commands.
   pageSize: 100,
   keepDays: 30,
 })
 
-/** Maximum size of the payload, which is stored with each command. */
+/** Maximum size of the payload. It is lower than for a single command, because the payload is stored again with each command. */
 const payloadBytesMax = 16_384
 
 interface Deps {

@@ -67,7 +67,7 @@ export async function deleteCommand(
   return row
 }
 
-/** Returns, for each of these types, the command whose result arrived last. */
+/** Returns, for each of these endpoints and types, the command whose result arrived last. */
 export async function findLast(
   sql: Sql,
   { tenantId, endpointIds, types }: { tenantId: string; endpointIds: string[]; types: string[] },
@@ -107,7 +107,7 @@ export async function findOfEndpoint(
   }
 }
 
-/** A command has failed if its result has a status code of 400 or more. */
+/** The state by which lists are filtered and commands are counted. FAILED: the result has a status code of 400 or more. */
 export type CommandState = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'EXPIRED'
 
 const stateOf = (sql: Sql) => sql`
@@ -172,8 +172,8 @@ function pageOrder(sql: Sql, { descending }: PageQuery): Fragment {
 }
 
 /**
- * Selects a page. Ended commands are sorted by their end, commands that have not ended by their creation. Therefore two ordered index scans
- * are merged.
+ * Selects a page. For the order `updatedAt`, ended commands are sorted by their end and other commands by their creation. Therefore two
+ * ordered index scans are merged.
  */
 function pageOf(sql: Sql, query: PageQuery): Fragment {
   const { offset, limit } = query

@@ -12,8 +12,9 @@ interface Unregistered {
   tenantId: string
   endpointIds: string[]
   /**
-   * If an endpoint was registered again, its later rows are kept. Otherwise this date has no effect: the clocks of nodes differ, and a
-   * concurrent request may store a command when its endpoint has just been unregistered.
+   * The time at which the endpoints were unregistered. If an endpoint was registered again since then, its later rows are kept. If it was
+   * not, all its rows are deleted: the clock of another node may be ahead, and a concurrent request may store a command just after the
+   * endpoint was unregistered.
    */
   until: Date
   /** Returns a subquery of all registered endpoints. */
@@ -34,7 +35,10 @@ export async function deleteOfEndpoints(sql: Sql, endpoints: Unregistered & { li
     returning tenant_id, endpoint_id, command_id, waiting_node`
 }
 
-/** Deletes the other rows of endpoints. If an endpoint was registered again meanwhile, its numbering of commands continues. */
+/**
+ * Deletes the other rows of endpoints. If an endpoint was registered again and has got a command since, its numbering of commands
+ * continues.
+ */
 export async function deleteEndpoints(sql: Sql, endpoints: Unregistered): Promise<void> {
   const { tenantId, endpointIds, until } = endpoints
   await sql`

@@ -13,7 +13,7 @@ export interface NewCommand {
   size: number
   /** Milliseconds until the command expires. */
   lifetimeMs: number
-  /** False if the command is never included in the response to a device that requests commands. */
+  /** False for a command with `commandTtl=0`: it is pushed once, and a device that requests its commands does not get it. */
   kept: boolean
   waitingNode: string | null
   taskId: string | null
@@ -40,7 +40,7 @@ export async function insertCommands(
 }
 
 /**
- * Inserts commands of different endpoints, each of which has room for one according to its last count. It takes less time than
+ * Inserts commands of different endpoints, each of which has room for one more according to its last count. It takes less time than
  * `insertCommands`. If the commands of an endpoint must be counted, the result contains undefined for its command.
  */
 export async function insertWithoutCount(

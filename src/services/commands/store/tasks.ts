@@ -30,7 +30,7 @@ export async function insertTaskApplication(
     where tenant_id = ${tenantId} and task_id = ${taskId}`
 }
 
-/** Inserts endpoints. The first gets the position after `after`. */
+/** Inserts endpoints of a task. Their positions follow the position `after`. */
 export async function insertTaskEndpoints(
   sql: Sql,
   { tenantId, taskId, after }: { tenantId: string; taskId: string; after: number },

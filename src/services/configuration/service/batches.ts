@@ -117,13 +117,15 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
 /** A caller with any of these scopes on the application may see which filters the application has. */
 const readable = ['application:endpoint-filter:read', 'application:read', 'endpoint:read', scope]
 
-/** Number of times that the members of a filter are written until the schemas of all their versions are checked. */
+/**
+ * Maximum number of attempts to write the members of a filter. An attempt is rolled back if it finds a version with an unchecked schema.
+ */
 const attemptsMax = 3
 
 /**
  * Writes the configuration for the members of a filter without reading their ids, so that ten thousand ids are not parsed while other
- * requests wait. Returns undefined if the ids are needed: for the permissions on single endpoints, for an event, and to find out whether the
- * configuration changes at all.
+ * requests wait. Returns undefined if the ids are needed: for the permissions on single endpoints, for an event, and to find out whether
+ * the configuration changes at all.
  */
 async function writeInDatabase(
   deps: Deps,
@@ -157,7 +159,7 @@ async function writeInDatabase(
   return undefined
 }
 
-/** Thrown to roll a transaction back. */
+/** Thrown to roll back a transaction that has found members of versions whose schema is not checked. */
 class OtherVersions extends Error {
   readonly versionNames: string[]
   constructor(versionNames: string[]) {
@@ -170,12 +172,14 @@ interface MembersToWrite {
   filterId: string
   /** Versions whose schema accepts the configuration. */
   versionNames: string[]
+  /** One of the members. If it already has the configuration, nothing is written. */
   sample: EndpointRef
 }
 
 /**
- * Writes the configuration for all members in one transaction. Writes nothing and returns the names of further versions if there are any,
- * and an empty list if the sample already has the configuration.
+ * Writes the configuration for all members of the filter in one transaction. If there are members of versions that are not in
+ * `versionNames`, writes nothing and returns these versions. If `sample` already has the configuration, writes nothing and returns an empty
+ * list.
  */
 async function writeMembers(
   { kit, register, pushes }: Deps,

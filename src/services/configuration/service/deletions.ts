@@ -22,7 +22,7 @@ const ForgetVersion = defineJob<{ tenantId: string; versionName: string; until: 
 const ForgetTenant = defineJob<{ tenantId: string }>('configuration.forget-tenant', { timeoutSeconds: 3600 })
 
 const rowsPerStatement = 5000
-/** A released content is deleted only after this time, because a delivery that is being recorded may still refer to it. */
+/** A content that has lost a reference is deleted only after this time, because a delivery that is being recorded may still refer to it. */
 const releasedMs = 5 * 60_000
 /**
  * Orphans are searched among the writes of this period. It is long enough that a write that began before its endpoint was unregistered has

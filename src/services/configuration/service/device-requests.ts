@@ -36,7 +36,7 @@ export function createDeviceOperations({ db, contents, handovers, pushes }: Deps
     applied: (endpoint, { name = defaultName, configId, statusCode, reasonPhrase = null }) =>
       handovers.report({ ...endpoint, name, configId, statusCode, reasonPhrase }),
 
-    /** Sends the pushes itself, in order with other pushes, so that no configuration is sent twice on a connection. */
+    /** Sends the pushes itself and returns none. They run in order with other pushes, so that no configuration is sent twice. */
     async outdated(endpoint) {
       await pushes.onConnect(endpoint)
       return []

@@ -1,7 +1,7 @@
 /**
- * Pushes configurations to connected endpoints. With its commit, a write signals the nodes that may have the connections. Each node then
- * reads the effective configurations and sends them to its own connections. Configurations that a node misses are sent when the endpoint
- * connects again.
+ * Pushes configurations to connected endpoints. When the write of a configuration commits, the nodes that may have the connections get a
+ * signal. Each node then reads the effective configurations and sends them to its own connections. If a push is missed, the endpoint gets
+ * the configuration when it connects again.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
@@ -85,8 +85,8 @@ const attemptsMax = 5
 const endpointsPerPage = 500
 const concurrentPushes = 25
 /**
- * Pause after each four milliseconds of pushes. Without it, devices that all get a configuration, and the database that records it, would
- * take the processor time of other requests. Ten thousand devices get it a second later.
+ * Pause after each four milliseconds of pushes. Without it, a push to many devices, and the database writes that record the deliveries,
+ * would take the processor time of other requests. With it, ten thousand devices get a configuration up to a second later.
  */
 const pauseMs = 6
 const lookupsPerStatement = 500
@@ -109,7 +109,7 @@ export function createPushes(deps: Deps): Pushes {
   signals.on(DefaultWritten, (written) =>
     start(parts, () => pushUndispatched(parts, (one) => one.versionName === written.versionName)),
   )
-  // Signals may have been lost.
+  // After a reset, signals of any write may have been lost.
   signals.onReset(() => start(parts, () => pushUndispatched(parts, () => true)))
   return {
     async endpointChanged(sql, change) {
@@ -181,8 +181,9 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   })
 
 /**
- * Finds the configurations that an endpoint lacks after a move to another version. The device may have applied a configuration and then got
- * one of another version.
+ * Finds the configurations that an endpoint may lack after a move to another version. These include configurations that it has applied
+ * before, if this connection has pushed a configuration with the same name since: the device may now have the configuration of another
+ * version.
  */
 async function findAfterMove(parts: Parts, endpoint: store.DeviceRef): Promise<store.EffectiveRow[]> {
   const outdated = (await parts.outdated(endpoint)) ?? []

@@ -1,4 +1,4 @@
-/** Writes a configuration for the endpoints of a job, each in its current version. */
+/** Writes a configuration for the endpoints of a bulk job, for each endpoint in its current version. */
 import { type BulkType, defineBulk, type Outcome } from '../../../kernel/bulk/types.ts'
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Sql } from '../../../kernel/db.ts'

@@ -6,8 +6,8 @@ import type { ConfigurationKey } from './configs.ts'
 export const recordsMax = 20
 
 /**
- * Deletes the oldest rows of the history beyond the limit. One row fewer than `recordsMax` is kept, because the effective configuration
- * counts as a record even if it has no row in the history. The row of the current default is kept.
+ * Deletes the oldest rows of the history (`sent_configs`) beyond the limit. One row fewer than `recordsMax` is kept, because the effective
+ * configuration counts as a record even if it has no row in the history. The row of the current default is kept.
  */
 export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
   const column = (name: keyof ConfigurationKey) => keys.map((key) => key[name])

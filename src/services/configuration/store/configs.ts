@@ -137,7 +137,9 @@ export async function insertContent(sql: Sql, tenantId: string, { configId, conf
     values (${tenantId}, ${configId}, ${config}, ${digest})`
 }
 
-/** Inserts the content of a bulk task with its first page. If the content already exists, it is locked, so that it is not deleted. */
+/**
+ * Called for each page of a bulk task. Inserts the content with the first page, and locks it with later pages, so that it is not deleted.
+ */
 export async function insertContentOnce(sql: Sql, tenantId: string, { configId, config, digest }: Content) {
   await sql`
     insert into configuration.contents (tenant_id, config_id, config, digest)
@@ -200,9 +202,9 @@ export interface Written {
 }
 
 /**
- * Sets the configuration, whose content must exist, for the endpoints of the relation `given`, and moves earlier configurations that were
- * sent to the history. The statement continues after `moved`, the endpoints whose history has grown. The caller has locked the endpoints
- * or the tenant, so no other writer inserts the same rows, and `on conflict`, which takes a third longer, is not needed.
+ * Returns a part of a statement. It sets the configuration for the endpoints of the relation `given`, and moves configurations that were
+ * sent before to the history; its relation `moved` has the endpoints whose history has grown. The caller has locked the endpoints or the
+ * tenant, so no other writer inserts the same rows, and `inserted` does without `on conflict`, which takes a third longer.
  */
 const writingOwn = (sql: Sql, tenantId: string, { name, configId, at }: Written): Fragment => sql`
   old as (
@@ -245,7 +247,7 @@ export async function writeOwn(sql: Sql, target: Target, written: Written): Prom
 export interface WrittenMembers {
   /** Number of endpoints on the page. */
   count: number
-  /** The greatest number on the page; null on an empty page. */
+  /** The greatest number of an endpoint on the page; null on an empty page. */
   last: number | null
   /** Versions of endpoints on the page that are not in `versionNames`. Nothing is written for these endpoints. */
   otherVersions: string[]
@@ -253,7 +255,7 @@ export interface WrittenMembers {
   grown: { endpointId: string; versionName: string }[]
 }
 
-/** Sets the configuration for the current versions of the endpoints of `members`, a relation with their numbers. */
+/** Sets the configuration for endpoints in their current versions. `members` is a relation of the endpoints with their numbers (`seq`). */
 export async function writeMembers(
   sql: Sql,
   members: Fragment,

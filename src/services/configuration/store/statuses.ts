@@ -36,7 +36,7 @@ const statusOf = (sql: Sql): Fragment => sql`case
   when status_code between 200 and 299 then 'APPLIED' when confirmed_date is not null then 'FAILED'
   when dispatched_date is not null then 'DISPATCHED' else 'PENDING' end`
 
-/** Returns conditions on a relation with the columns of a record. `e` and `r` are the aliases for endpoint and configuration. */
+/** Returns the conditions of the query, except the status, for a relation with the columns of a record. */
 function conditionsOf(sql: Sql, query: StatusQuery): Fragment {
   const { visibility, endpointIds, versionName, configId, name } = query
   const conditions = [sql`tenant_id = ${query.tenantId}`]

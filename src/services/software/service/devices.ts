@@ -87,7 +87,7 @@ async function applied(
   const recorded = version && (await record(deps, application, version, { endpointId, ok, statusCode, reasonPhrase }))
   metrics.reported(recorded ? (ok ? 'applied' : 'failed') : 'unknown')
   if (!recorded) return false
-  // A second transaction is needed, because the register can publish changes for this endpoint only after its row is committed.
+  // The filters are read in a second transaction, because an event about a new match changes nothing before the row is committed.
   if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
   if (version.threshold && version.state === 'active') await checkThreshold(deps, application, version)
   if (deps.gateway.isConnected(endpointId)) pushes.afterReport(application, endpointId)

@@ -59,7 +59,7 @@ export const createFileRules = (deps: Deps): FileRules => ({
   },
 })
 
-/** Checks the rules for the name and the specification (document 5, 4.6). */
+/** Returns the name of the file. Throws a 400 for a wrong name, and if the specification is not an object (document 5, 4.6). */
 function nameFor(row: store.VersionRow, filename: string | undefined): string {
   const name = filename ?? row.filename
   if (name === null) throw invalidField('filename', 'is required, because the version has no filename')

@@ -94,7 +94,7 @@ const shown = (plan: Plan, row: store.VersionRow): Shown => {
   return { view, etag: etagOf(view) }
 }
 
-/** Finds a version in a transaction that holds the lock on its application. */
+/** Locks the application and returns the version. Throws 404 if the version does not exist. */
 async function locked(sql: Sql, application: store.ApplicationKey, target: Target): Promise<store.VersionRow> {
   await store.lockApplication(sql, application)
   const row = await store.findVersion(sql, { ...application, version: target.softwareVersion })

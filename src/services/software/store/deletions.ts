@@ -3,8 +3,9 @@ import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 
 /**
- * Deletes rows of unregistered endpoints. If an endpoint was registered again, its rows after `until` stay. Otherwise `until` has no
- * effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ * Deletes rows of endpoints that were unregistered at `until`. If an endpoint was registered again, its rows after `until` stay. If it was
+ * not, all its rows are deleted: a node whose clock is ahead may have dated them after `until`. `registered` returns a subquery of all
+ * registered endpoints.
  */
 export async function deleteEndpoints(
   sql: Sql,

@@ -1,7 +1,7 @@
 /**
  * Computes the targets of many endpoints in one scan of their rows. The rules of plan.ts become a small relation with one row for each
- * current version, which is joined by hash. For each version that is offered to filters, a row costs one operation on integers. Nothing is
- * written.
+ * current version, which is joined by hash. To test an endpoint for one version that is offered to filters takes one operation on integers.
+ * Nothing is written.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { conditionsOf, matchesOf, type Plan, type TargetCondition, targetRules } from '../plan.ts'
@@ -145,8 +145,8 @@ export interface Counts {
 const upperCount = 2 ** 30
 
 /**
- * Counts the endpoints of a rollout, each once. The condition rejects most rows, so that aggregates are computed for few. The index counts
- * `applied`. No version is upgradable from itself, so an endpoint that has applied the version never has it as its target.
+ * Counts the endpoints of a rollout, each once. The condition rejects most rows, so that aggregates are computed for few rows. `applied` is
+ * counted with an index. No version is upgradable from itself, so an endpoint that has applied the version never has it as its target.
  */
 export async function countRollout(
   sql: Sql,

@@ -82,8 +82,8 @@ interface PlanRow {
 }
 
 /**
- * Reads the versions of an application and their filters, which determine the version that each endpoint gets. One statement reads all, so
- * that they match. Returns undefined if the application never had software.
+ * Reads the versions of an application and their filters, which determine the version that each endpoint gets. One statement reads
+ * everything, so that all values are of the same moment. Returns undefined if the application never had software.
  */
 export async function findPlan(
   sql: Sql,
