@@ -1,4 +1,4 @@
-/** A bare HTTP server of Node.js. It never answers POST, so that the memory of a held request can be measured. Prints its port. */
+/** A bare HTTP server of Node.js. It never answers POST, so that the memory of waiting requests can be measured. Prints its port. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

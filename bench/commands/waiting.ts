@@ -38,7 +38,7 @@ export async function waitingCallers(
   ]
 }
 
-/** Returns the KB of each waiting caller, and the p99 of other requests before and during the wait. */
+/** Returns the memory of each waiting caller in KB, and the p99 latency of other requests before and during the wait. */
 async function measureWaiting(
   { node, connect }: BenchNodes,
   accessToken: string,
@@ -97,7 +97,7 @@ async function openConnections(baseUrl: string, count: number, token: string, co
   }
 }
 
-/** Returns the KB of a request that a bare HTTP server holds, with the same headers, measured in the same way. */
+/** Returns the memory in KB of a request with the same headers that waits at a bare HTTP server, measured in the same way. */
 async function heldByBareServer(count: number, token: string): Promise<number> {
   const server = spawn(process.execPath, [join(import.meta.dirname, 'bare-server.ts')], {
     env: { ...process.env, ...withGarbageCollection },

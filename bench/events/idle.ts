@@ -10,7 +10,7 @@ import { type StartedPlatform, startPlatform } from '../platform.ts'
 /** Time until the first periodic tasks after the start are done. */
 const settleMs = 10_000
 
-/** Returns the transactions of one node per second, with this many nodes on one database. */
+/** Returns the transactions per second of one node, when `nodes` nodes share a database. */
 export async function idleTransactions(directory: string, nodes: number, seconds: number): Promise<number> {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const { host, port, user, password, database } = server.connection

@@ -1,4 +1,7 @@
-/** Compares API writes of 32 callers on a single node with writes on one of two nodes; the runs alternate. */
+/**
+ * Compares the rate of API writes of 32 callers on a single node with the rate on the same node while a second node runs. The two kinds of
+ * runs alternate.
+ */
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'

@@ -35,7 +35,10 @@ const fieldsOf = (number: number, filterIds: string[], rolloutStrategy = strateg
   filters: [{ filterId: filterIds[number % filterCount] }],
 })
 
-/** Creates the versions by the API and the rows of endpoints by SQL. Returns the filters, each for a tenth of the endpoints. */
+/**
+ * Creates the versions by the API and the rows of endpoints by SQL. Returns the ids of the filters. Each filter matches a tenth of the
+ * endpoints.
+ */
 export async function fill({ ask, sql, tenantId }: BenchPlatform): Promise<string[]> {
   const filterIds: string[] = []
   const filters = `/epr/api/v1/applications/${applicationName}/filters`
@@ -126,7 +129,10 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
   ]
 }
 
-/** Measures how long the target of a device request takes, with the plan in the cache, compared with a read of the row of the endpoint. */
+/**
+ * Measures how long it takes to determine the target of a device request, with the plan in the cache, compared with a read of the row of
+ * the endpoint.
+ */
 export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Figure[]> {
   const application = { tenantId, applicationName }
   const found = (await findPlan(sql, application))!

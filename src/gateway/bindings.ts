@@ -30,9 +30,11 @@ export interface Bindings {
    * another connection represents the endpoint, the binding to the other connection stays.
    */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
-  /** Removes all bindings of a closed connection. Returns the subscribers that can represent its endpoints from now on. */
+  /** Removes all bindings of a closed connection. Returns the waiting subscribers that can represent the endpoints now. */
   release(connection: DeviceConnection, why: string): WaitingSubscriber[]
-  /** Removes the binding because the endpoint lost its permission. */
+  /**
+   * Removes the binding because its token, endpoint or tenant is no longer valid. Closes the connection if it represents no other endpoint.
+   */
   revoke(binding: Binding, why: string): void
   /** Sets the number that the database has assigned to the binding. */
   setNumber(binding: Binding, number: number): void

@@ -15,11 +15,11 @@ import type { Accepted, Origin, Transport } from './mqtt/host.ts'
  */
 export type EvictionClass = 'anonymous' | 'idle' | 'protected' | 'closing'
 
-/** One accepted connection, counted from before its TLS or WebSocket handshake. */
+/** An accepted connection. It is counted even before its TLS or WebSocket handshake. */
 export interface Slot extends Origin {
   readonly network: string
   evictionClass: EvictionClass
-  /** Monotonic milliseconds of the last change: accepted, CONNACK sent, or another eviction class. */
+  /** When the connection was accepted, CONNACK was sent or the eviction class changed, whichever was last, in monotonic milliseconds. */
   changedAt: number
   /** The connection of the MQTT layer; undefined before the TLS or WebSocket handshake is done. */
   accepted: Accepted<ConnectionState> | undefined

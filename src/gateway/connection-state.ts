@@ -29,7 +29,7 @@ export interface ConnectionState {
   /** Head of a linked list: the endpoints that the connection represents. */
   endpoints: Binding | undefined
   subscriptions: Subscribed | undefined
-  /** Settles when earlier messages are identified. Later messages wait for this promise, to keep their order. */
+  /** While messages are being identified: settles when they are identified. Later messages wait for this promise, to keep their order. */
   identifying: Promise<unknown> | undefined
   traffic: Traffic
   /** Wrong tokens of this connection that the lockout has counted. A token that is repeated is not counted again. */

@@ -59,7 +59,8 @@ export function createDeliveryPermission(
     const results = new Map<string, Promise<boolean>>()
     return Promise.all(
       messages.map(({ recipientId, topic }) => {
-        // The message is an error about an unidentified message. It belongs to the client, not to an endpoint.
+        // Without a recipient, the message is an error about a message that was not identified. It belongs to the client, not to an
+        // endpoint.
         if (recipientId === undefined) return true
         const version = topic.split('/', 2).join('/')
         const key = `${version} ${recipientId}`

@@ -130,7 +130,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   }
 }
 
-/** Runs the effect after the commit of `sql`, or immediately outside a transaction. */
+/** Runs the effect after the transaction `sql` has committed. If `sql` is not a transaction, runs the effect immediately. */
 function afterCommit({ kit: { db } }: Parts, sql: Sql, effect: () => void) {
   if (sql === db.sql) effect()
   else db.afterCommit(sql, effect)
@@ -301,7 +301,7 @@ async function enqueueInSession(
       if (outcome !== 'queued') return drop(parts, { endpointId, push }, refusalOf[outcome], settle)
       record(parts, endpoint, push, payload, 'queued')
       settle('queued')
-      // The client may be connected to this node. It gets the message once it has presented the token.
+      // If the client is connected to this node, its session loads the message now, and sends it once the client has presented the token.
       void parts.sessions()?.fetch([sessionKey])
     })
     return

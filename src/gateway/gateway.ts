@@ -337,7 +337,7 @@ function createOpen(
 const namesForMqtt = (publicHost: string) =>
   isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
 
-/** Deletes the rows of dead nodes, unregistered endpoints and deleted tenants. */
+/** Registers the handlers that delete the rows of dead nodes, unregistered endpoints and deleted tenants. */
 function deleteRowsOfDeletedOwners({ bus, db, members }: Kit<GatewaySettings>) {
   members.declareOwnedRows({
     name: 'gateway.holders',

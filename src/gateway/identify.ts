@@ -71,7 +71,7 @@ interface Version {
 
 /** Maximum number of endpoints whose version is cached. */
 const versionsMax = 50_000
-/** Limits concurrent identifications, so that a reconnecting fleet occupies neither the database nor the event loop. */
+/** Limits concurrent identifications, so that a reconnecting fleet does not delay other work of the database and the event loop. */
 const concurrentMax = 128
 /** Lookups within this time are made with one query. */
 const batchMs = 3

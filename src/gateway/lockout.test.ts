@@ -15,7 +15,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 const post = async ({ httpUrl }: Gate, topic: string) =>
   (await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: '{}' })).status
 
-test('a client with a valid token that tries wrong tokens is locked out; tokens that it has used before still work', async () => {
+test('a client with a valid token that tries wrong tokens is locked out; tokens that its address has used before still work', async () => {
   const fixture = await open()
   const [own, sameAddress, overHttp, late] = await Promise.all(
     Array.from({ length: 4 }, () => fixture.aProvisionedEndpoint()),

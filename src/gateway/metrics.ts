@@ -10,7 +10,7 @@ export interface MessageCounts {
 
 export interface GatewayMetrics {
   countConnection(transport: Transport, change: 1 | -1): void
-  /** `extension` is undefined if the topic names an unknown extension. */
+  /** Returns the counters of an extension and a transport. `extension` is undefined if the topic names an unknown extension. */
   messageCounts(extension: string | undefined, transport: Transport): MessageCounts
   countPush(extension: string): void
   countUnsentPush(extension: string, reason: string): void

@@ -7,7 +7,7 @@ export interface PushOutcomes {
   settle(id: string, delivery: Delivery): void
 }
 
-/** After this time the outcome is `sent`. */
+/** Time to wait for an outcome. After this time, the outcome is `sent`. */
 const waitMs = 30_000
 const waitingMax = 100_000
 

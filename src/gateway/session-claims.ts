@@ -47,7 +47,7 @@ export function createSessionClaims(
   signals.on(SessionsClaimed, ({ claims }, by) => {
     for (const claim of claims) sessions()?.yield({ ...claim, by })
   })
-  // Fetches run one after the other, so that a message that two signals name is fetched once.
+  // Fetches run one after the other, so that a message is fetched once even if two signals name its session.
   let fetching = Promise.resolve()
   signals.on(MessagesQueued, ({ keys }) => {
     fetching = fetching.then(() => sessions()?.fetch(keys)).catch((error) => queuedMessagesNotRead(log, { err: error }))

@@ -22,9 +22,7 @@ export interface WaitingSubscribers {
 }
 
 export function createWaitingSubscribers(): WaitingSubscribers {
-  /**
-   * For each endpoint id, the connections that wait, with the token that each subscribes to. The connection that was added last is last.
-   */
+  /** For each endpoint id, the connections that wait, in the order of their subscriptions, with the token that each subscribes to. */
   const tokens = new Map<string, Map<DeviceConnection, string>>()
   const endpoints = new WeakMap<DeviceConnection, Set<string>>()
 

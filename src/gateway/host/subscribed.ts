@@ -3,8 +3,8 @@ import type { Message, Qos, Subscription } from '../mqtt/host.ts'
 import { filterMatches } from '../topic.ts'
 
 /**
- * The subscriptions of a connection. A client that represents many devices has thousands of subscriptions. The two flags show when filters
- * need not be compared.
+ * The subscriptions of a connection. A client that represents many devices has thousands of subscriptions. While a flag is false, the
+ * filters need not be compared with the topic.
  */
 export interface Subscribed {
   byFilter: Map<string, { qos: Qos; identifier: number | undefined }>

@@ -31,7 +31,7 @@ export interface DeviceHttpDeps {
 
 /** Paths below one of these roots are topics of devices. */
 export const deviceRoots = ['/kp1', '/kpc/kp1']
-/** All methods of Node.js but POST; CONNECT is not delivered as a request. */
+/** All methods of Node.js except POST, and except CONNECT, which Node.js does not deliver as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
 const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i

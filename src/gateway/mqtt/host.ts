@@ -103,7 +103,10 @@ export interface Connection<S = unknown> {
   resume(): void
 }
 
-/** `delivered`: the message was acknowledged, or written at QoS 0. `queued`: it is stored in the session. `lost`: neither happened. */
+/**
+ * Called with the outcome of a message. `delivered`: the message was acknowledged, or written at QoS 0. `queued`: it is stored in the
+ * session. `lost`: neither happened.
+ */
 export type Settled = (outcome: 'delivered' | 'queued' | 'lost') => void
 
 /** Reason codes of PUBACK and PUBREC that a host may return; only MQTT 5 has them. */
@@ -133,7 +136,10 @@ export interface Host<S = unknown> {
    * reconnects and by `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
-  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` is a reason as in `refused`, or `closed`. */
+  /**
+   * Called when an open connection has ended. `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` is a
+   * reason as in `refused`, or `closed`.
+   */
   disconnected(connection: Connection<S>, end: { graceful: boolean; why: string; reason: string }): void
   /** Called when a client is refused before CONNACK, even if `connect` itself refused the client. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void

@@ -1,23 +1,26 @@
 /** Limits on what one connection can make the node store or do. */
 export interface Limits {
   connectTimeoutSeconds: number
-  /** Size of a packet; announced to MQTT 5 clients. */
+  /** Maximum size of a packet; announced to MQTT 5 clients. */
   packetBytesMax: number
-  /** Size of a CONNECT packet. */
+  /** Maximum size of a CONNECT packet. */
   connectBytesMax: number
-  /** Total size of incomplete packets on all connections. */
+  /** Maximum total size of incomplete packets on all connections. */
   partialBytesMax: number
   /** Time within which a packet must be complete. */
   packetTimeoutSeconds: number
-  /** Unacknowledged messages of one client; announced to MQTT 5 clients. Reading pauses at this number. */
+  /** Maximum number of unacknowledged messages from one client; announced to MQTT 5 clients. Reading pauses at this number. */
   receiveMaximum: number
   /** Bytes of payloads that the host is still processing. Above this number, the node stops reading from the connection. */
   pendingBytesMax: number
-  /** Packet ids of one session between PUBREC and PUBREL (QoS 2). Applies to versions before MQTT 5, which have no receive maximum. */
+  /**
+   * Maximum number of packet ids of one session between PUBREC and PUBREL (QoS 2). Applies to versions before MQTT 5, which have no receive
+   * maximum.
+   */
   unreleasedMax: number
-  /** Unacknowledged messages to one client. If the client announces a smaller receive maximum, that maximum applies instead. */
+  /** Maximum number of unacknowledged messages to one client. A smaller receive maximum that the client announces applies instead. */
   inFlightMax: number
-  /** Queued and unacknowledged messages of each session. */
+  /** Maximum number of queued and unacknowledged messages of a session. */
   queuedMessagesMax: number
   queuedBytesMax: number
   /**

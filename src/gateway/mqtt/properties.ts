@@ -106,7 +106,7 @@ for (const property of propertyTable) {
   byName.set(property.name, property)
 }
 
-/** Reads the properties at the cursor. Throws if a property is not allowed in this packet, is repeated or is malformed. */
+/** Reads the properties at the cursor of reader.ts. Throws if a property is not allowed in this packet, is repeated or is malformed. */
 export function readProperties(packet: number, limits: Limits): Properties | undefined {
   const length = readVariableInteger()
   if (length === 0) return undefined

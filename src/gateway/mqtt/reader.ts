@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed } from './codes.ts'
 
-/** The read buffer of all plain sockets. Data must be copied before the next read. */
+/** The read buffer that all MQTT sockets without TLS share. Data must be copied before the next read. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
 /** The buffer that is being parsed, if it is not reused for other data. Parts of such a buffer need not be copied. */

@@ -12,7 +12,7 @@ import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
 
-/** If a client sends more bytes than this after the end of its connection, its socket is destroyed immediately. */
+/** If a client sends more bytes than this after the platform has ended its connection, its socket is destroyed immediately. */
 const discardedMax = 4_194_304
 
 /** Handles the bytes of `chunk` from `from` up to `length`. The chunk is reused for other data when this function returns. */

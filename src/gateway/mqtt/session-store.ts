@@ -31,8 +31,8 @@ export interface SessionState {
  */
 export interface SessionStore {
   /**
-   * Takes over the session at CONNECT, before any other call. The claim number grows with each connection of a client. Calls with a smaller
-   * number than the last claim are ignored.
+   * Takes over the session at CONNECT, before any other call. Returns the claim number, which grows with each connection of a client.
+   * Writes with a smaller number than that of the last claim are ignored.
    */
   claim(key: string, clean: boolean): Promise<number>
   /**

@@ -256,7 +256,7 @@ suite('an invocation', () => {
         ends_at, kept)
       select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
       from commands.commands, generate_series(2, 1000) n where endpoint_id = ${full.endpointId}`
-    // As if a thousand commands had been stored since the last count. The device of `counted` has sent the results.
+    // This is the state after a thousand commands since the last count. The device of `counted` has sent the results.
     await sql`
       update commands.endpoints set last_id = 1000, outstanding_at_most = 1000
       where endpoint_id = any(${[full.endpointId, counted.endpointId]}::text[])`

@@ -50,11 +50,14 @@ export interface OutstandingCommand {
   payload: string | null
 }
 
-/** A service that delivers commands to devices that have no connection to the gateway. It ignores endpoints that are not its own. */
+/**
+ * A service that delivers commands to devices that have no connection to the gateway. It is called for all endpoints and ignores endpoints
+ * that are not its own.
+ */
 export interface CommandCarrier {
-  /** Called in the transaction that stores commands. The node that can reach the devices gets a signal with the commit. */
+  /** Called in the transaction that stores commands, so that the carrier can signal the node that reaches the devices at the commit. */
   committing(sql: Sql, endpoints: EndpointKey[]): Promise<void>
-  /** Called after the commit of `committing`. */
+  /** Called after the transaction of `committing` has committed. */
   committed(endpoints: EndpointKey[]): void
   /** Delivers a command with `commandTtl=0`. Returns false if the device cannot be reached now. */
   once(endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
@@ -64,7 +67,7 @@ export interface Commands {
   addCarrier(carrier: CommandCarrier): void
   /** Returns the outstanding commands of an endpoint, oldest first, as many as fit into a message to a device. */
   outstanding(endpoint: EndpointKey): Promise<OutstandingCommand[]>
-  /** Returns which of these endpoints have outstanding commands, by id. */
+  /** Returns the ids of the endpoints that have outstanding commands. */
   waiting(endpoints: EndpointKey[]): Promise<Set<string>>
   /** Records that a carrier has delivered commands. */
   handedOver(endpoint: EndpointKey, commands: OutstandingCommand[]): void

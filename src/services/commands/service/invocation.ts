@@ -31,7 +31,7 @@ export interface Invoked {
   result: string | null
 }
 
-/** The state for which callers wait. */
+/** The state of a command that is passed to the callers that wait for its result. */
 export interface CommandState {
   status: CommandStatus
   result: string | null
@@ -59,8 +59,8 @@ const statusWithoutResult = 202
 const sharedBytesMax = 20_000
 
 /**
- * Returns the time between the starts of two writes. A statement costs as much processor time as ten of its rows. Under load, writes
- * therefore wait for more rows.
+ * Returns the minimum time between the starts of two writes. A statement costs as much processor time as ten of its rows. Under load,
+ * writes therefore wait for more rows.
  */
 export const pauseMsAfter = (lastCount: number) => (lastCount > 4 ? 5 : 0)
 
@@ -82,8 +82,8 @@ export interface InvocationCaller {
 }
 
 /**
- * Stores and pushes a command, and passes its result to the caller. While the caller waits for the result, no function is suspended, and the
- * payload is not in memory, because ten thousand callers can wait at the same time.
+ * Stores and pushes a command, and passes its result to the caller. While the caller waits for the result, no function is suspended, and
+ * the payload is not in memory, because ten thousand callers can wait at the same time.
  */
 export type Invoke = (ctx: Ctx, invocation: Invocation, caller: InvocationCaller) => void
 
@@ -183,7 +183,7 @@ function createWaiting(
       if (commandId > 0) deps.states.wake(stateKey({ tenantId, endpointId, commandId }))
     },
   })
-  /** Returns the result. The permission is checked again before. */
+  /** Checks the permission again, and returns the result. */
   async function conclude(outcome: Outcome<CommandState>): Promise<Invoked> {
     try {
       if ('error' in outcome) throw outcome.error

@@ -142,7 +142,7 @@ export async function countOfApplication(sql: Sql, query: PageQuery): Promise<nu
   return row!.count
 }
 
-/** Counts commands by state. It reads only the index on `ends_at`. */
+/** Counts commands by state. The query reads only the index on `ends_at`. */
 export async function countStates(
   sql: Sql,
   query: ApplicationQuery,

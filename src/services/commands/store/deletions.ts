@@ -62,7 +62,7 @@ export async function hasEndpoints(sql: Sql, tenantId: string, endpointIds: stri
   return row!.found
 }
 
-/** Deletes the tasks of a deleted application. */
+/** Removes a deleted application and its endpoints from all tasks. */
 export async function deleteTasksOfApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void> {
   await sql`
     delete from commands.task_applications where tenant_id = ${tenantId} and application_name = ${applicationName}`

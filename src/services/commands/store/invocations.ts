@@ -1,4 +1,4 @@
-/** SQL of the two writes of a command: its invocation and its result. Each of the two statements handles many commands. */
+/** SQL of the two writes of a command: its invocation and its result. One call can write many commands. */
 import type { ClaimedRecord } from '../../../kernel/audit/record.ts'
 import { insertRecordsOfCreated } from '../../../kernel/audit/store.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'

@@ -86,8 +86,8 @@ async function writeAll(
 const verdictsMax = 1000
 
 /**
- * Returns a function that checks a configuration with the schema of a version, and returns the problem or undefined. Results are kept for
- * the next pages of the task.
+ * Returns a function that checks a configuration with the schema of a version. The function returns the problem, or undefined. It keeps
+ * its results for the next pages of the task.
  */
 function createVerdicts(schemas: SchemaOperations) {
   const verdicts = new Map<string, string | undefined>()

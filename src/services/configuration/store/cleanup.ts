@@ -33,7 +33,9 @@ export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
     select distinct tenant_id, config_id, ${at}::timestamptz from deleted`
 }
 
-/** Deletes contents that were released before this date and have no reference. Returns how many releases were processed. */
+/**
+ * Deletes contents that were released before this date and have no reference. Returns how many rows of `released_contents` were processed.
+ */
 export async function sweepContents(sql: Sql, before: Date, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with taken as (

@@ -60,7 +60,7 @@ const effective = (sql: Sql): Fragment => sql`
   from configuration.defaults d
   where d.tenant_id = g.tenant_id and d.version_name = g.version_name and not ${hasOwn(sql)}`
 
-/** Finds effective configurations that differ from the configuration that the endpoint applied last, in any version. */
+/** Finds effective configurations that differ from the configuration of the same name that the endpoint applied last, in any version. */
 export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
@@ -86,7 +86,7 @@ export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promis
     where e.dispatched_date is null order by g.position, e.name`
 }
 
-/** Returns the endpoints to which their own configuration with this id was not delivered yet, ordered by id. */
+/** Returns the endpoints whose own configuration has this id and was not delivered yet, ordered by id. */
 export async function findUndispatchedOf(
   sql: Sql,
   { tenantId, configId, after, limit }: { tenantId: string; configId: string; after: string; limit: number },

@@ -1,6 +1,7 @@
 /**
  * SQL of statuses. There is one record for each endpoint, version, name and configuration. A default that was never sent to an endpoint has
- * no row. It is derived from the endpoints of the version, so that writing a default takes the same time for any number of endpoints.
+ * no row. Its record is derived from the endpoints of the version, so that writing a default takes the same time for any number of
+ * endpoints.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
@@ -53,7 +54,7 @@ function conditionsOf(sql: Sql, query: StatusQuery): Fragment {
 const columns = (sql: Sql): Fragment => sql`
   endpoint_id, version_name, name, config_id, updated_date, dispatched_date, confirmed_date, status_code, reason_phrase`
 
-/** Returns all records that match. `endpoints` is the relation of the register. */
+/** Returns all records that match. `endpoints` returns a subquery of all registered endpoints. */
 function recordsOf(sql: Sql, query: StatusQuery, endpoints: (sql: Sql) => Fragment): Fragment {
   const matching = conditionsOf(sql, query)
   const ofStatus = query.status === undefined ? sql`true` : sql`${statusOf(sql)} = ${query.status}`

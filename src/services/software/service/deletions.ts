@@ -6,7 +6,7 @@ import { type ApplicationKey, blockChanges } from '../store/versions.ts'
 import type { Deps } from './deps.ts'
 
 export interface DeletionRules {
-  /** Deletes data that was stored up to the time `until`. If an endpoint was registered again, its later data stays. */
+  /** Deletes the data of endpoints that were unregistered at `until`. If an endpoint was registered again, its later data stays. */
   forgetEndpoints(sql: Sql, endpoints: ApplicationKey & { endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, application: ApplicationKey): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>

@@ -14,7 +14,7 @@ import { announceChange } from './announce.ts'
 export interface Memberships {
   /** Adds filters that versions now name, and removes filters that no version names. The application must be locked. */
   sync(sql: Sql, application: ApplicationKey): Promise<void>
-  /** Reads which filters endpoints match, and stores it in their rows. Returns the endpoints for which it changed. */
+  /** Reads which filters endpoints match, and stores the filters in their rows. Returns the endpoints whose filters changed. */
   refresh(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<string[]>
   /** Reads which filters an endpoint without a row matches. */
   read(application: ApplicationKey, endpointId: string): Promise<Matches>

@@ -73,7 +73,7 @@ export function createRolloutDates(
 
   /** Schedules another read of the dates. Repeated calls do not postpone it. */
   function checkSoon() {
-    // A running check may have read the dates before this change. It repeats the read, and sets the timer when it ends.
+    // A running check may have read the dates before this change. Another check therefore follows it.
     if (running) mustRepeat = true
     if (running || isSoon) return
     isSoon = true
