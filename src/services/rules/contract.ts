@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The contract is empty, because no other service calls this service. This service handles events of other services and calls them. */
+/** The contract is empty, because no other service calls this service. This service calls other services and handles their events. */
 export type Rules = Record<never, never>
 export const Rules = contract<Rules>('rules')

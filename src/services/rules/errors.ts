@@ -67,7 +67,7 @@ export const NoAlert = defineError<{ alertId: string }>(
   404,
   'There is no alert {alertId}, or the caller may not read it',
 )
-/** Fails the action that activates an alert. */
+/** Thrown if an alert cannot be activated. The action that activates the alert then fails with the problem as its reason. */
 export const AlertRefused = defineError<{ problem: string }>('alert_refused', 409, '{problem}')
 export const NoDeadLetter = defineError<{ id: string }>(
   'no_such_dead_letter',

@@ -14,7 +14,7 @@ export const AlertChanged = defineEvent<{
   eventType: LifecycleEventType
   /** The alert after the change. In the outbox, times are ISO 8601 texts. */
   alert: AlertView
-  /** The run of a rule that made the change; absent if a caller made it. */
+  /** The chain of the rule that made the change (see chain.ts); absent if no rule made the change. */
   cause?: string
 }>('rules.alert.changed', {
   description: 'An alert was activated, updated, acknowledged or resolved (25/ALE)',

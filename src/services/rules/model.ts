@@ -11,7 +11,7 @@ export const actionTypes = [
   'alert-activation',
   'alert-resolution',
 ] as const
-/** The segment of an action type in paths. */
+/** The name of an action type, as it appears in paths. */
 export type ActionType = (typeof actionTypes)[number]
 
 export const triggerTypes = [
@@ -23,7 +23,7 @@ export const triggerTypes = [
   'alert-lifecycle-event',
   'cron',
 ] as const
-/** The segment of a trigger type in paths. */
+/** The name of a trigger type, as it appears in paths. */
 export type TriggerType = (typeof triggerTypes)[number]
 
 /** Returns the type as lists and events name it: `endpoint-metadata-updated` becomes ENDPOINT_METADATA_UPDATED. */
@@ -75,7 +75,9 @@ export interface TriggerDefinition {
   appName?: string
   appVersionName?: string
   endpointIds?: string[]
-  /** The fields of the type: metadataKeys, timeSeriesNames, commandType, alertTypes, eventTypes, severityLevels, cronExpression, timezone. */
+  /**
+   * The fields of the type: metadataKeys, timeSeriesNames, commandType, alertTypes, eventTypes, severityLevels, cronExpression, timezone.
+   */
   fields: Record<string, unknown>
 }
 

@@ -58,7 +58,7 @@ suite('metadata-update', () => {
     assert.deepEqual(await metadataOf(foreign.endpointId, other), {})
   })
 
-  test('an endpoint id that is written literally in an action may look like a number', async () => {
+  test('a literal endpoint id that consists of digits names the endpoint with this id', async () => {
     const { versionName } = await anEndpointRef()
     const endpointId = String(Date.now())
     await admin('POST /epr/api/v1/endpoints', { appVersion: { name: versionName }, endpointId })
@@ -167,7 +167,7 @@ suite('command-invocation', () => {
     return { endpoint, sensor, topic }
   }
 
-  test('command-invocation succeeds when the command is stored', async () => {
+  test('a command-invocation succeeds when its command is stored, and sends no second command if its event is processed again', async () => {
     const { endpoint, sensor, topic } = await connected()
     const runInput = { endpoint, fields: { commandType: 'fan', commandPayloadExpression: '{"speed":2}' }, id: newId() }
     const outcome = await run('command-invocation', runInput)
@@ -234,7 +234,7 @@ suite('alert actions', () => {
   })
 })
 
-test('rule-execution calls the engine', async () => {
+test('a rule-execution passes the id of the rule and its own run to the engine', async () => {
   const outcome = await run('rule-execution', { fields: { ruleId: 'r-1' }, depth: 3 })
   assert.deepEqual(outcome, { outcome: 'SUCCESS', metadata: { ruleId: 'r-1', depth: 3 } })
 })

@@ -6,7 +6,7 @@ import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, objectOf, read, readConstantOrExpression } from './results.ts'
 
-/** Opens the alert of this entity and type. If it is already open, renews it (document 5, 5.15). */
+/** Opens an alert with the entity and type of the action. If such an alert is already open, it is renewed instead (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const entity = entityOf(run)
   const alertType = await alertTypeOf(run)

@@ -3,7 +3,7 @@ import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 
-/** Resolves the open alert of this entity and type. If no alert is open, the action succeeds and changes nothing. */
+/** Resolves the open alert with the entity and type of the action. If there is none, the action succeeds and changes nothing. */
 export async function alertResolution({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const entity = entityOf(run)
   const alertType = await alertTypeOf(run)

@@ -1,4 +1,4 @@
-/** Results that both alert actions have. */
+/** Reads and checks the attributes that both alert actions have: the entity, the type and the message of the alert. */
 import type { EntityType } from '../alerts/model.ts'
 import type { ActionRun } from './executor.ts'
 import { ActionFailed, readConstantOrExpression, textOrJson } from './results.ts'

@@ -1,4 +1,4 @@
-/** Prevents an action from taking effect twice if the engine runs an event again because the first node died. */
+/** Prevents an action from taking effect twice if an event runs again, for example because the node that ran it died. */
 import { createHash } from 'node:crypto'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -10,12 +10,15 @@ export interface Effects {
   once(key: string, work: () => Promise<void>): Promise<boolean>
 }
 
-/** Effects are remembered for this time. After a node died, its events run again within seconds. People may retry dead letters later. */
+/**
+ * The keys of effects are kept for this time. The events of a dead node run again within seconds. Users may retry a dead letter much later;
+ * within this time, such a retry causes no effect twice.
+ */
 const keptSeconds = 3600
 const batchMax = 5000
 
 /**
- * Returns the id of an action's effect on an endpoint. The id of a run is derived from its event, so a repeated event gives the same id.
+ * Returns the key of an action's effect on an endpoint. The id of a run is derived from its event, so a repeated event gives the same key.
  */
 export function effectKey({ run }: Pick<ActionRun, 'run'>, endpointId: string): string {
   const hex = createHash('sha256').update(`${run.id} ${endpointId}`).digest('hex')

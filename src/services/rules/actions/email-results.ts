@@ -1,4 +1,4 @@
-/** Checks the results of an e-mail action's expressions (document 5, 5.5). No result can add headers or recipients. */
+/** Checks the results of an e-mail action's expressions (document 5, 5.5), so that no text can inject headers or further recipients. */
 import type { EmailContent } from '../deliveries/email.ts'
 import { ActionFailed, objectOf, textOf } from './results.ts'
 

@@ -7,7 +7,7 @@ export interface RunOfAction {
   tenantId: string
   ruleId: string
   ruleVersion: number
-  /** Shared by all runs of a chain. */
+  /** Id of the chain of runs; all runs of the chain share it. */
   traceId: string
   /** The id of the action's trace. It is chosen before the action runs, and a webhook derives the id of its delivery from it. */
   id: string
@@ -57,5 +57,7 @@ export type EndedOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown> }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
 
-/** Runs actions of one type. Errors of a user's script or of a receiver do not make it throw. */
+/**
+ * Runs actions of one type. An error of a user's script or of a receiver gives the outcome FAILURE; only errors of the platform are thrown.
+ */
 export type Executor = (run: ActionRun) => Promise<ActionOutcome>

@@ -4,7 +4,7 @@ import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, objectOf, read } from './results.ts'
 
-/** Merges an object into the metadata. A key with the value null is deleted. */
+/** Merges an object into the metadata of endpoints. A key with the value null is deleted. */
 export async function metadataUpdate({ register }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const targets = await targetsOf(run, register)
   const metadata = objectOf('metadataExpression', await read(run, 'metadataExpression'))

@@ -18,7 +18,7 @@ export class ActionFailed extends Error {
 
 const wrongValue = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
 
-/** Evaluates an attribute; undefined if it is absent. The value of a literal is text, or parsed JSON if the attribute expects JSON. */
+/** Returns the value of an attribute, or undefined if it is absent. A literal is text, or parsed JSON if the attribute expects JSON. */
 export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute: string): Promise<unknown> {
   const evaluated = await evaluate(attribute)
   if (!evaluated.ok) throw new ActionFailed(evaluated.reason, evaluated.stage)
@@ -54,7 +54,7 @@ export function textOf(attribute: string, value: unknown): string {
   return value
 }
 
-/** Converts a value to text. Text and undefined stay as they are; everything else becomes JSON. */
+/** Converts a value to text. Text stays as it is, undefined becomes an empty text, and everything else becomes JSON. */
 export const textOrJson = (value: unknown) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
@@ -71,7 +71,7 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 const headersMax = 100
 const headerBytesMax = 16 * 1024
-/** Hop-by-hop headers, and headers that the platform sets itself. */
+/** Headers that an action must not set: hop-by-hop headers, and headers that the platform sets itself. */
 const ownHeaders = new Set([
   'connection',
   'content-length',

@@ -63,7 +63,7 @@ suite('a webhook', () => {
     )
   })
 
-  test('a webhook is signed if the action names a secret', async () => {
+  test('a webhook is signed if the action names a secret, and fails if there is no such secret', async () => {
     const receiver = await aReceiver()
     secrets.set('hooks', 'key of the signature')
     const signed = { signingSecretName: 'hooks' }

@@ -5,7 +5,7 @@ import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, headersOf, payloadOf, read, webhookUrlOf } from './results.ts'
 
-/** Stores a POST request, which is sent in the background (document 5, 5.11). */
+/** Adds a POST request to the deliveries, which are sent in the background (document 5, 5.11). */
 export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, deliveries } = deps
   const url = webhookUrlOf('webhookUrl', await read(run, 'webhookUrl'), kit.platform.allowPrivateAddresses)

@@ -53,7 +53,7 @@ suite('an activation', () => {
     )
   })
 
-  test('an activation of an open alert changes only lastActiveAt; an activation with a new severity or message also has the event UPDATED', async () => {
+  test('an activation of an open alert changes only lastActiveAt; a new severity or message also changes the alert and adds the event UPDATED', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint, { severityLevel: 'LOW', message: 'a', metadata: { n: 1 } })
     const before = await get(first.alertId)
@@ -115,7 +115,7 @@ suite('a caller', () => {
     for (const body of [acknowledged, acknowledged, { acknowledgement: 'UNACKNOWLEDGED' }])
       assert.equal((await put('/acknowledgement', body)).status, 204)
     assert.equal((await put('/resolve', { reason: 'done' })).status, 204)
-    // A resolved alert cannot be changed.
+    // Requests that would change a resolved alert are answered with 204, but change nothing.
     assert.equal((await put('/resolve', { reason: 'again' })).status, 204)
     assert.equal((await put('/resolve', undefined)).status, 204)
     assert.equal((await put('/acknowledgement', acknowledged)).status, 204)

@@ -1,5 +1,5 @@
 /**
- * Converts the criteria of a query or body to the criteria of the store. Throws 400 for a wrong criterion; the error names the criterion.
+ * Converts the criteria of a request to the criteria of the store. Throws 400 for a wrong criterion; the error names the criterion.
  */
 import { invalidField } from '../../../kernel/errors.ts'
 import { listOf } from '../../../kernel/schema.ts'

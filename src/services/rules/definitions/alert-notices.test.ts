@@ -1,6 +1,6 @@
 /**
- * Tests the runs of an alert setting: samples open and resolve alerts, and each opening and each resolution sends one webhook. The last
- * test covers payload scripts of webhooks.
+ * Tests the runs of an alert setting: samples open and resolve alerts, and each opening and each resolution sends one e-mail and one
+ * webhook. The last test covers payload scripts of webhooks.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -40,7 +40,7 @@ const stateOf = (endpoint: Endpoint, state: string) =>
   )
 
 suite('an alert setting', () => {
-  test('an alert setting opens and resolves an alert, and sends one webhook for each change', async () => {
+  test('an alert setting opens and resolves an alert, and sends one e-mail and one webhook for each change', async () => {
     const endpoint = await aProvisionedEndpoint()
     const id = await make('/alert-settings', {
       ...settingOf(endpoint),
@@ -73,7 +73,7 @@ suite('an alert setting', () => {
     assert.deepEqual(content, [])
   })
 
-  test('an alert setting with a resolution keeps the alert open between the two limits', async () => {
+  test('an alert setting with a resolution expression keeps the alert open between the limits of its two expressions', async () => {
     const endpoint = await aProvisionedEndpoint()
     await make('/alert-settings', {
       ...settingOf(endpoint),
@@ -90,7 +90,7 @@ suite('an alert setting', () => {
     await stateOf(endpoint, 'RESOLVED')
   })
 
-  test('a disabled alert setting opens no alert, and alerts are kept when their alert setting is deleted', async () => {
+  test('a disabled alert setting does not resolve its alert, and the alert is kept when the alert setting is deleted', async () => {
     const endpoint = await aProvisionedEndpoint()
     const setting = settingOf(endpoint)
     const id = await make('/alert-settings', setting)

@@ -75,8 +75,9 @@ export function partsOf(id: string, settingFields: AlertSettingFields): Partial<
 }
 
 /**
- * Returns the script of the rule. It activates the alert if the first script returns anything except false, null or undefined. Otherwise it
- * resolves the alert if the second script returns such a value.
+ * Returns the script of the rule that activates and resolves the alert. Without `resolution`, the activation script alone decides: false
+ * resolves the alert. Otherwise `resolution` runs if `activation` returns false, null or undefined, and resolves the alert if it returns
+ * any other value.
  */
 export const ruleExpression = (activation: string, resolution: string | undefined) =>
   resolution === undefined

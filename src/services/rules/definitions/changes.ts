@@ -10,8 +10,8 @@ export type ChangeListener = (tenantId: string | undefined) => void
 
 export interface Changes {
   /**
-   * Records in the transaction of a change that these definitions have changed or were deleted. Call it last, because it locks a row of the
-   * tenant.
+   * Records in the transaction of a change that these definitions have changed or were deleted. Call it last in the transaction: it locks a
+   * row of the tenant, and other changes of the tenant wait for this lock.
    */
   record(sql: Sql, tenantId: string, ids: string[]): Promise<void>
   onChange(listener: ChangeListener): void
@@ -41,7 +41,7 @@ export function createChanges(kit: Pick<Kit, 'bus' | 'signals'>): Changes {
   }
 }
 
-/** Looks up repeatedly which tenants have changed, in case a signal was lost. */
+/** Looks up repeatedly which tenants have changed definitions, in case a signal was lost. */
 function declareCheck({ signals }: Pick<Kit, 'signals'>, call: ChangeListener) {
   let since: string | undefined
   signals.declareCheck({

@@ -75,7 +75,7 @@ suite('triggers of a rule', () => {
     await expectStatus(204, `PUT ${triggersPath(ruleId)}`, ids.slice(0, 100))
   })
 
-  test('triggers of a rule that are deleted are detached, and the engine gets the changed rule', async () => {
+  test('triggers of a rule are detached when they are deleted, and the engine gets the changed rule', async () => {
     const ruleId = await aRule()
     const id = await cron()
     await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [id])
@@ -89,7 +89,7 @@ suite('triggers of a rule', () => {
 })
 
 suite('actions of a rule', () => {
-  test('actions of a rule are positive and negative, in the order of attachment over all types', async () => {
+  test('actions of a rule are listed as positive and negative actions, in the order of attachment across all types', async () => {
     const ruleId = await aRule()
     const [a, b] = [await anAction('webhook'), await anAction('webhook')]
     const mail = await anAction('send-email')

@@ -12,7 +12,9 @@ export const secretName = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, pattern: namePattern, description })
 
 export const commandType = (description: string) => Name({ pattern: '^[A-Za-z0-9_-]+$', description })
-/** A series name; extracted series have names such as `auto~temperature`. */
+/**
+ * The name of a series. It has no pattern, because series that the platform extracts from samples have names such as `auto~temperature`.
+ */
 export const timeSeriesName = (description: string) => Name({ description })
 
 export const messageLength = 4000

@@ -19,7 +19,7 @@ test('a node receives changes of definitions from another node', async () => {
   await eventually(() => assert.ok(changedTenants.includes('default')), { withinMs: 1000 })
 })
 
-test('a node finds a change whose signal was lost, even if a change with a later number was committed earlier', async () => {
+test('a node finds a change whose signal was lost, even if another transaction with a later id was committed earlier', async () => {
   const { sql } = one.waypost.kit.db
   const changedTenants: (string | undefined)[] = []
   const changes = createChanges(two.waypost.kit)

@@ -1,7 +1,7 @@
 /**
- * Durable deliveries. A delivery is stored in a commit that several deliveries share, then sent by the node that stored it. Failed attempts
- * and the end are stored in the same way. If a node dies, another node takes over its deliveries. A delivery whose event is stored gets a
- * row only if it takes long or fails (ADR 33).
+ * Sends deliveries durably. A delivery is stored in a commit that several deliveries share, then sent by the node that stored it. Its
+ * failed attempts and its end are also stored in shared commits. If a node dies, another node takes over its deliveries. A delivery whose
+ * event is stored gets a row only if it takes long or fails (ADR 33).
  */
 import { createDictionary } from '../../../kernel/dictionary.ts'
 import { createOpenItems } from '../../../kernel/open-items.ts'

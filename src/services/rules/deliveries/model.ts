@@ -1,11 +1,11 @@
-/** Deliveries: webhooks and e-mails, stored before they are sent. */
+/** Deliveries: webhooks and e-mails that are sent in the background, in one or more attempts. */
 import type { EndedOutcome } from '../actions/executor.ts'
 
 export type DeliveryType = 'webhook' | 'send-email'
 
 /** One attempt, as it appears in `metadata.attempts` of the trace. */
 export interface Attempt {
-  /** ISO 8601. */
+  /** Start of the attempt, in ISO 8601. */
   at: string
   durationMs: number
   /** Status of the receiver's response; absent if there was no response. */
@@ -27,7 +27,7 @@ export type AttemptOutcome =
   /** `isFinal` is true if another attempt would fail in the same way. */
   | { ok: false; status?: number; reason: string; isFinal: boolean }
 
-/** Makes one attempt to send a delivery. Errors of the receiver do not make it throw. */
+/** Makes one attempt to send a delivery. An error of the receiver is returned as an outcome, not thrown. */
 export type Send = (delivery: { id: string; tenantId: string }, content: string) => Promise<AttemptOutcome>
 
 /** Returns the outcome of the action after its last attempt. */

@@ -11,7 +11,7 @@ import type * as store from './store.ts'
 import type { DeliveryWrites } from './writes.ts'
 
 export interface NewDelivery {
-  /** Id of the delivery. All runs of the same event, action and endpoint have the same id. */
+  /** Id of the delivery. If the event runs again, the same action for the same endpoint has the same id. */
   id: string
   type: DeliveryType
   host: string
@@ -65,7 +65,7 @@ export interface Entry extends Retries {
 }
 
 export interface Unstored {
-  /** Monotonic milliseconds. */
+  /** Time at which the delivery was added, in monotonic milliseconds. */
   since: number
   settled: Promise<void>
   settle(): void

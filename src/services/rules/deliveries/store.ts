@@ -7,13 +7,13 @@ export interface NewDelivery extends Retries {
   tenantId: string
   type: DeliveryType
   host: string
-  /** Sealed. */
+  /** The sealed content. */
   content: string
-  /** JSON text. */
+  /** A `PendingAction` as JSON text. */
   action: string
 }
 
-/** Stores deliveries whose effect has not happened before, and returns their ids. Each id may be given only once. */
+/** Stores the deliveries whose ids are not keys in `rules.effects` yet, and returns their ids. Each id may be given only once. */
 export async function insertDeliveries(sql: Sql, nodeId: string, deliveries: NewDelivery[]): Promise<string[]> {
   const column = <K extends keyof NewDelivery>(name: K) => deliveries.map((delivery) => delivery[name])
   const rows = await sql<{ id: string }[]>`

@@ -93,7 +93,8 @@ export async function endUnstored(state: State, entry: UnstoredEntry, ended: End
 }
 
 /**
- * Inserts the row of a delivery that waits for its next attempt, as soon as the database is available. Returns false if that is impossible.
+ * Inserts the row of a delivery that waits for its next attempt, as soon as the database is available. Returns false if the insert fails
+ * for another reason.
  */
 export async function storeForRetry(state: State, entry: UnstoredEntry): Promise<boolean> {
   for (;;)

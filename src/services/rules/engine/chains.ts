@@ -1,6 +1,6 @@
 /**
- * Counts the runs of chains, in which the effects of rules start further rules. Each node counts only its own runs, because a run takes
- * place on the node that stored its event. The limit of the depth applies across nodes.
+ * Counts the runs of chains, in which the effects of rules start further rules. Each node counts only its own runs: a run takes place on
+ * the node that stored its event, which is usually the node of the run that caused the event. The limit of the depth applies across nodes.
  */
 import { LRUCache } from 'lru-cache'
 import { chainDepth, chainRuns } from './context/limits.ts'

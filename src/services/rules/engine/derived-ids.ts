@@ -20,7 +20,7 @@ export function idsOfRun(atMs: number, eventId: string, ruleId: string): { trace
   return { traceId: uuidOf(atMs, digits), id: uuidOf(atMs, digits.slice(hexLength)) }
 }
 
-/** Returns the id of a trace, derived from its position in a chain. */
+/** Returns an id that is derived from a time and other values, such as the id of a run and of its action. The id begins with the time. */
 export const derivedId = (atMs: number, ...parts: (string | number)[]): string =>
   uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))
 

@@ -35,7 +35,10 @@ interface Pages extends Group {
   endedRows: number[]
 }
 
-/** Returns the time between the starts of two writes: none after a few traces, because the caller of a rule may wait for its trace. */
+/**
+ * Returns the time between the starts of two writes. It is 0 if the last write had only a few traces: the caller that executes a rule may
+ * wait for its trace, and a write without load costs little.
+ */
 const pauseMsAfter = (lastCount: number) => (lastCount > 4 ? 15 : 0)
 
 const rowsMax = 5000
@@ -44,7 +47,7 @@ const pendingBytesMax = 64 * 1024 * 1024
 const hourMs = 3_600_000
 const microsOfDay = 86_400_000_000
 
-/** Returns microseconds since 1970 that increase with every call, so that traces have an order. */
+/** Returns a function that returns microseconds since 1970. They increase with every call, so that traces have an order. */
 export function createMicros(now: Clock) {
   let last = 0
   return () => {

@@ -118,7 +118,7 @@ test('when a node stops, another node continues its replay at the same position'
     return three.waypost.as(user)
   })
   const started = await three.expectStatus(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body, caller)
-  // The first node stops the replay after the current page of 200 messages.
+  // The node that stops runs the replay to the end of the current page of 200 messages.
   await three.waypost.close()
   const path = `/rules/${ruleId}/replays/${started.body.replayId}`
   const [left] = await sql`select node_id, status, events_count from rules.replays where id = ${started.body.replayId}`

@@ -19,8 +19,8 @@ export const payloadAttribute = 'webhookPayloadExpression'
 /** Results, as JSON, for which the positive actions do not run. */
 const notPositive = ['null', 'false']
 /**
- * Webhooks whose payload script calls host functions. These calls need the permissions of the script's writer, so the script runs in a
- * round trip of its own.
+ * Webhooks whose payload script calls host functions. Such a call needs the permissions of the script's writer, who may be another user
+ * than the writer of the rule, so the script runs in a round trip of its own.
  */
 const payloadsWithCalls = new WeakSet<ActionDefinition>()
 

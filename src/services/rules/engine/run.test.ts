@@ -121,7 +121,8 @@ test('scripts that wait for nested scripts of their tenant do not block each oth
     const answer = ctx.toolbox.httpClient.post('/re/api/v1/expressions/evaluation', { platform: true, body })
     return answer.statusCode === 200 ? answer.body : answer.body.message`
   const nested = (n: number) => value(source, { endpointMetadata: { n, source } })
-  // The depth grows step by step, because each step needs two more threads, which start within the time limit of the scripts.
+  // The depth grows step by step. Each step needs two more threads, and starting all threads at once could exceed the time limit of the
+  // scripts.
   for (const depth of [1, 3, 5, 7, 9]) assert.equal(await nested(depth), 'last')
   assert.equal(await nested(10), 'expression: the chain of rules is more than 10 deep')
   assert.deepEqual(await Promise.all(Array.from({ length: 6 }, () => nested(1))), Array(6).fill('last'))
@@ -174,7 +175,7 @@ suite('a rule on demand', () => {
     }
   })
 
-  test('a rule on demand sees the fields of the body, but cannot replace members of the platform', async () => {
+  test('a rule on demand sees the fields of the body, which cannot replace members of the platform', async () => {
     const ruleId = await aRule({
       expression: 'console.log("n", ctx.n); return [ctx.n, ctx.tenantId, ctx.body, ctx.trigger]',
     })

@@ -55,18 +55,18 @@ export interface RuleRun {
   /** JSON text of the event, for the trace. */
   event?: string | undefined
   isTry: boolean
-  /** True if another script waits for the run, because it called the platform's API. */
+  /** True if another script waits for this run, because that script called the platform's API. */
   isNested?: boolean
   storedEvent?: ActionRun['storedEvent']
   /** Called when the rule has ended, before its actions run. The actions still add to the result. */
   onRuleEnded?(result: RunResult): void
-  /** In a test run: the caller on whose behalf scripts call the platform, instead of the writer of each script. */
+  /** In a test run or replay: the caller on whose behalf scripts call the platform, instead of the writer of each script. */
   caller?: Caller | undefined
 }
 
 export interface PendingTrace {
   id: string
-  /** Resolves when the action has ended on this node. It may never resolve. */
+  /** Resolves when this node has ended the action, and never if another node ends it. Undefined if an earlier run started the action. */
   ended: Promise<EndedOutcome> | undefined
   toTrace(outcome: EndedOutcome): NewTrace
 }
@@ -219,7 +219,7 @@ async function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, m
 
 const cut = (text: string) => (text.length > valueLength ? `${text.slice(0, valueLength)}…` : text)
 
-/** Returns a value in the form that texts contain: a text as it is, everything else as JSON. */
+/** Returns a value, given as JSON, as text: a text as it is, everything else as JSON. */
 export function returnedText(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json
 }
@@ -330,7 +330,7 @@ async function runAction(deps: RunnerDeps, run: RuleRun, action: ActionDefinitio
     run: actionRun,
     evaluate: evaluateAttribute,
     signal: deps.kit.stopping,
-    // The executor evaluates scripts, and reads this afterwards.
+    // This is a getter, because executors read it after their scripts have run, and these scripts can set `state.varies`.
     get storedEvent() {
       return run.storedEvent === 'first' && state.varies ? 'varying' : run.storedEvent
     },

@@ -191,7 +191,7 @@ suite('a replay', () => {
     await expectStatus(409, `POST ${path}/${started.replayId}/cancel`)
   })
 
-  test('a replay runs for messages of endpoints that its caller may read', async () => {
+  test('a replay runs only for messages of endpoints that its caller may read', async () => {
     const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     for (const endpoint of [own, hidden]) await (await send(endpoint, { n: endpoint.endpointId })).end()
     const ruleId = await aRule()

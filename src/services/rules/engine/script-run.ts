@@ -12,7 +12,7 @@ export interface ScriptRun {
   input: string
   script: string
   call: Host['call']
-  /** Members of the context to return. Returning a member takes time. */
+  /** Members of `ctx` to return together with the result of the script. Returning a member takes time. */
   keep?: string[]
   /** True if another script waits for this script, because the other script called the platform's API. */
   isNested?: boolean

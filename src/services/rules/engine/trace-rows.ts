@@ -31,7 +31,7 @@ const highWordFactor = 2 ** 32
 /** Returns whether the tenant may store the details of a trace with this number of bytes. */
 export type AllowDetails = (tenantId: string, bytes: number) => boolean
 
-/** These details are kept above the quota: they connect the trace with its rule, its trigger and its event. */
+/** Details that a trace keeps although the tenant has exceeded its quota: they connect the trace with its rule, trigger and event. */
 const kept = ['ruleId', 'ruleVersion', 'triggerId', 'triggerType', 'eventId', 'durationMs'] as const
 const reasonMax = 200
 
@@ -48,13 +48,13 @@ export interface TraceRows {
   readonly count: number
   readonly bytes: number
   /**
-   * Adds a trace that was created at this time, in microseconds since 1970. `allows` decides whether its details are stored; otherwise the trace
-   * has only its result.
+   * Adds a trace that was created at this time, in microseconds since 1970. `allows` decides whether its details are stored; otherwise the
+   * trace has only its result.
    */
   add(trace: NewTrace, createdMicros: number, allows?: AllowDetails): void
   /** Returns the complete data for COPY. */
   finish(): Buffer
-  /** Returns the memory for reuse when nothing reads it any more. The rows cannot be used afterwards. */
+  /** Gives the memory back for reuse. Call it when nothing reads the data of `finish` any more. The rows cannot be used afterwards. */
   release(): void
 }
 

@@ -5,7 +5,7 @@ import { type ActionDefinition, type ActionType, type Stage, traceEntityType } f
 
 export interface NewTrace {
   id: string
-  /** Shared by all runs of a chain. */
+  /** Id of the chain; all runs of the chain share it. */
   traceId: string
   tenantId: string
   /** RULE, or the type of the action, such as WEBHOOK_ACTION. */
@@ -17,7 +17,7 @@ export interface NewTrace {
   reason?: string | undefined
   metadata: Record<string, unknown>
   durationMs: number
-  /** The time at which it ended, in microseconds since 1970. If absent, the time at which it is written. */
+  /** The time at which the run ended, in microseconds since 1970. If absent, the trace gets the time at which it is written. */
   createdMicros?: number | undefined
   /** The event as JSON text, for a rule that a trigger started. */
   event?: string | undefined
@@ -39,8 +39,8 @@ export interface PendingAction {
   triggerType?: string
   raisedOn: RunOfAction['raisedOn']
   /**
-   * The id that the receiver of a webhook gets. Absent for e-mails, and for webhooks that an earlier version of Waypost stored; the receiver
-   * of these webhooks gets `id`.
+   * The id that the receiver of a webhook gets. Absent for e-mails, and for webhooks that an earlier version of Waypost stored; the
+   * receiver of these webhooks gets `id`.
    */
   deliveryId?: string
 }

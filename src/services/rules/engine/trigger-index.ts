@@ -1,5 +1,5 @@
 /**
- * Holds the triggers of all tenants in memory, by application, version and endpoint. For a message, only the rules that may run are
+ * Holds the triggers of all tenants in memory, by application, version and endpoint, so that only the triggers that may match an event are
  * examined.
  */
 import type { EventOrigin } from '../../../kernel/bus.ts'
@@ -20,7 +20,7 @@ export interface TriggerIndex {
   wants(type: TriggerType, origin: EventOrigin): boolean
   /** Returns the triggers that an event matches, each once. */
   match(tenantId: string, event: RuleEvent): IndexedTrigger[]
-  /** Returns a trigger that has rules. */
+  /** Returns a trigger with its rules; undefined if the trigger does not exist or has no enabled rules. */
   get(triggerId: string): IndexedTrigger | undefined
   ofType(type: TriggerType): Iterable<IndexedTrigger>
   readonly size: number
@@ -34,9 +34,9 @@ interface TypeIndex {
   byApplication: Map<string, Group>
   byVersion: Map<string, Group>
   byEndpoint: Map<string, Group>
-  /** Triggers by tenant, for origins whose application is unknown, and for events of a tenant. */
+  /** Triggers by tenant, for origins whose application or endpoint is unknown, and for events of the tenant itself. */
   byTenant: Map<string, Group>
-  /** Number of triggers on versions, by tenant. */
+  /** Number of triggers that name a version, by tenant. */
   versionsOfTenant: Map<string, number>
 }
 

@@ -45,7 +45,7 @@ suite('samples', () => {
     assert.ok(ruleId)
   })
 
-  test('the rule runs of an endpoint have the order of its samples', async () => {
+  test('the runs of a rule for one endpoint have the order of the samples', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -226,7 +226,7 @@ suite('commands and alerts', () => {
     assert.equal(opened!.traceId, first!.traceId)
   })
 
-  test('rules start when an alert of the tenant opens, without an endpoint', async () => {
+  test('rules start when an alert of the tenant opens; these runs have no endpoint', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { traces, triggerId } = await aTriggeredRule(
       'alert-lifecycle-event',

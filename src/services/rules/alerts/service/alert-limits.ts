@@ -1,6 +1,6 @@
 /**
- * Limits the alerts of a tenant and the different keys of their metadata. The numbers are cached for some seconds, so alerts that are opened
- * at the same time can exceed a limit by a few.
+ * Limits the alerts of a tenant and the different keys of their metadata. The present numbers of alerts and keys are cached for some
+ * seconds, so alerts that several nodes open at the same time can exceed a limit by a few.
  */
 import { createCache } from '../../../../kernel/cache.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -14,7 +14,7 @@ import type { Activation, Changed } from './changes.ts'
 const keysMax = 500
 const keyLengthMax = 128
 const bytesMax = 64 * 1024
-/** Maximum number of different keys that the metadata of all alerts of a tenant has. */
+/** Maximum number of different keys in the metadata of all alerts of a tenant together. */
 export const keysOfTenantMax = 10_000
 
 const cacheMs = 10_000
@@ -31,7 +31,7 @@ interface Usage {
 export interface AlertLimits {
   /** Throws `AlertRefused` if the metadata is too large, or if a new alert or a new key would exceed a limit of the tenant. */
   check(activation: Activation): Promise<void>
-  /** Counts an alert that was opened. */
+  /** Adds an alert to the cached number of alerts, if the activation opened one. */
   countOpened(activation: Activation, changed: Changed): void
 }
 
@@ -67,7 +67,7 @@ export function createAlertLimits({
         throw AlertRefused({
           problem: `metadataExpression: the metadata of all alerts has more than ${keysOfTenantMax} different keys`,
         })
-      // An alert that is already open can be renewed.
+      // If the alert is already open, the activation only renews it and adds no alert.
       if (usage.alerts >= alertsPerTenant && (await findOpen(sql, [activation])).length === 0)
         throw AlertRefused({ problem: `the tenant has ${alertsPerTenant} alerts, the maximum; delete alerts` })
       for (const key of fresh) usage.keys.add(key)

@@ -1,4 +1,7 @@
-/** Activations and resolutions by rules, in batches. Each batch is one transaction with a fixed number of statements. */
+/**
+ * Applies activations and resolutions by rules in batches. A batch is one transaction with a fixed number of statements, unless it contains
+ * several changes of the same alert.
+ */
 import { createBatcher } from '../../../../kernel/batcher.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -28,7 +31,7 @@ export type Change = { activation: Activation } | { resolution: Resolution }
 
 export interface Changed {
   alertId: string
-  /** RENEWED means that only `lastActiveAt` changed. */
+  /** RENEWED means that severity and message stayed the same. Only `lastActiveAt` changed, and possibly the metadata. */
   change: LifecycleEventType | 'RENEWED'
 }
 
@@ -49,7 +52,10 @@ export function createAlertChanges(deps: ChangeDeps) {
   return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), batchMax)
 }
 
-/** Applies the changes of each key in the order of the list. Each change of a key is applied in a separate transaction. */
+/**
+ * Applies changes in rounds, each in one transaction. A round contains at most one change of each alert, so several changes of an alert are
+ * applied in the order of the list.
+ */
 async function applyAll(deps: ChangeDeps, changes: Change[]): Promise<(Changed | undefined)[]> {
   const results = new Map<Change, Changed | undefined>()
   for (let left = changes; left.length > 0; ) {
@@ -91,8 +97,8 @@ async function metadataOfNew({ kit, register }: ChangeDeps, round: Map<string, C
 }
 
 /**
- * Applies one change for each key. Returns undefined if an alert was resolved or opened meanwhile, so that its state is unknown; the caller
- * then tries again.
+ * Applies a round: one change for each alert. Returns undefined if another transaction opened one of the alerts meanwhile; the caller then
+ * tries the whole round again.
  */
 async function applyInTransaction(
   deps: ChangeDeps,
@@ -206,8 +212,8 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
 }
 
 /**
- * Counts the entry towards the quota of the tenant, and its alert if it is new. Above the quota, the history leaves out UPDATED, because rules
- * can update an alert any number of times.
+ * Counts the entry towards the quota of the tenant, and its alert if it is new. Above the quota, the history leaves out UPDATED, because
+ * rules can update an alert any number of times.
  */
 function isStored(
   quota: Kit['quota'],

@@ -20,7 +20,7 @@ export interface BulkDeletion {
   failed: { alertId: string; reason: string }[]
 }
 
-/** Locks an alert and lets `work` change it. A resolved alert is not changed. */
+/** Locks an alert and lets `work` change it. A resolved alert stays unchanged, and so does an alert for which `work` returns undefined. */
 async function changeOpen(
   deps: OperationDeps,
   ctx: Ctx,

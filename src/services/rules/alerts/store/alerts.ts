@@ -57,7 +57,7 @@ const keyList = (sql: Sql, keys: AlertKey[]) => sql`
     ${keys.map(({ entityId }) => entityId)}::text[], ${keys.map(({ alertType }) => alertType)}::text[])
     as k(tenant_id, entity_type, entity_id, alert_type)`
 
-/** Returns the open alerts of these entities and types, without a lock. */
+/** Returns those of the keys that have an open alert, without a lock. */
 export async function findOpen(sql: Sql, keys: AlertKey[]): Promise<AlertKey[]> {
   return await sql<AlertKey[]>`
     select k.* from ${keyList(sql, keys)}
@@ -169,8 +169,9 @@ export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): P
 }
 
 /**
- * Deletes some alerts of unregistered endpoints. If an endpoint was registered again, its alerts after `until` stay. Otherwise `until` has
- * no effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints. Returns how many were deleted.
+ * Deletes up to `limit` alerts of endpoints that were unregistered at `until`, and returns their number. If an endpoint was registered
+ * again, its alerts after `until` stay. Otherwise all its alerts are deleted, because the clock of the node that opened an alert may be
+ * ahead. `registered` returns a subquery of all registered endpoints.
  */
 export async function deleteOfEndpoints(
   sql: Sql,
@@ -212,7 +213,10 @@ export async function deleteOld(sql: Sql, days: number, limit: number): Promise<
   return count
 }
 
-/** Combines the differences in `rules.alert_counts` and `rules.alert_keys` into one row for each combination of columns. */
+/**
+ * Combines the differences in `rules.alert_counts` and `rules.alert_keys`, which triggers of the database insert, into one row for each
+ * combination of columns.
+ */
 export async function addUpCounts(sql: Sql): Promise<void> {
   await sql`
     with gone as (

@@ -7,7 +7,7 @@ export interface AlertChange {
   eventId: string
   eventType: LifecycleEventType
   applicationName: string | null
-  /** The alert in its current state. */
+  /** The alert as it is now, not as it was after the change. */
   alert: AlertView
 }
 

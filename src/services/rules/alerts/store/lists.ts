@@ -8,7 +8,7 @@ export type Visible =
   | { tenantId: string; all: true }
   | { tenantId: string; all: false; applications: string[]; endpoints: string[] }
 
-/** A dotted path into the metadata. Without a value, the path must exist. */
+/** A condition on metadata: the keys of a path, and the value at this path. Without a value, the path must only exist. */
 export interface MetadataCriterion {
   path: string[]
   value?: string
@@ -81,8 +81,8 @@ function stateCondition(sql: Sql, states: string[]): Fragment {
 }
 
 /**
- * Returns the condition on metadata. Values are compared as text. `@>` with the value as text, number or boolean lets PostgreSQL use the
- * index first.
+ * Returns the condition on metadata, which compares values as text. Where possible, it also contains `@>` with the value as text, number or
+ * boolean: PostgreSQL then finds the few alerts to compare in the index.
  */
 function metadataCondition(sql: Sql, column: Fragment, { path, value }: MetadataCriterion): Fragment {
   if (value === undefined) return sql`${column} #> ${path}::text[] is not null`
@@ -116,7 +116,7 @@ export async function countAlerts(sql: Sql, selection: Visible & Criteria): Prom
   return row!.count
 }
 
-/** Returns the alerts of a page in order. Alerts with equal sort keys are ordered by id. */
+/** Returns the part of a query that selects the alerts of a page, in order. Alerts with equal sort values are ordered by id. */
 function pageOf(sql: Sql, selection: Visible & Criteria, page: AlertPage): Fragment {
   const column = {
     startedAt: sql`a.started_at`,
@@ -142,7 +142,9 @@ export const findAlertsById = async (sql: Sql, ids: string[]): Promise<AlertRow[
     select ${alertColumns(sql)} from unnest(${ids}::uuid[]) with ordinality as given(id, position)
     join rules.alerts a on a.id = given.id order by given.position`
 
-/** Returns the types of the visible alerts. It skips from one type to the next in the index. */
+/**
+ * Returns the types of the visible alerts. Each step of the recursion finds the next type in the index, so it does not read every alert.
+ */
 export async function findTypes(sql: Sql, visible: Visible, entityType: EntityType | undefined): Promise<string[]> {
   const condition = conditionOf(sql, { ...visible, entityType })
   const rows = await sql<{ alertType: string }[]>`

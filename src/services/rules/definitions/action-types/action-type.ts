@@ -14,7 +14,7 @@ export interface Attribute {
   description: string
   literal: LiteralKind
   required?: boolean
-  /** Returns the problem with the value of a literal. */
+  /** Returns the problem with the value of a literal, or undefined if the value is valid. */
   problem?(value: unknown): string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Creates, changes and deletes the hidden parts of an alert setting together with the setting. */
+/** Creates, changes and deletes the parts of an alert setting (its hidden rules, triggers and actions) together with the setting. */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { type AlertSettingFields, type Part, type PartName, partLinks, partsOf } from '../alert-setting-parts.ts'

@@ -60,7 +60,10 @@ export const etagOfRow = (kind: Kind, row: Row) => etagOf(kind.table, row.id, ro
 export const mayRead = (ctx: Ctx, kind: Kind, id: string) =>
   holds(ctx.caller, `${kind.scope}:read`, resourceOf(kind, ctx.tenantId, id))
 
-/** Returns the object if the caller holds the scope on it. Otherwise throws 404 or 403. If `lock` is set, `sql` must be a transaction. */
+/**
+ * Returns the object if the caller holds the scope on it. Otherwise throws 403 if the caller may read the object, and 404 if not. If `lock`
+ * is set, `sql` must be a transaction.
+ */
 export async function requireRow<R extends Row>(
   sql: Sql,
   ctx: Ctx,
@@ -90,7 +93,7 @@ export interface Listed<V> {
 
 export const nothingListed: Listed<never> = { totalElements: 0, items: (async function* () {})() }
 
-/** Lists the objects that the caller may read. `viewsOf` returns the views of a part of the page. */
+/** Lists the objects that the caller may read. A page is read in parts; `viewsOf` converts the rows of one part to views. */
 export async function list<R extends Row, V>(
   { kit: { db } }: Deps,
   ctx: Ctx,
@@ -161,8 +164,8 @@ export async function change(deps: Deps, sql: Sql, kind: Kind, row: Row, columns
 }
 
 /**
- * Deletes an object for a caller. A part of an alert setting cannot be deleted. `linked` returns the ids of other objects that change with
- * it.
+ * Deletes an object for a caller. A part of an alert setting cannot be deleted. `linked` returns the ids of other objects that the deletion
+ * changes, such as the rules of an action.
  */
 export async function remove(
   deps: Deps,

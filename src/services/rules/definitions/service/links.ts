@@ -20,7 +20,7 @@ export interface LinkedView {
   name: string
 }
 
-/** The lists of positive and negative actions. Each list has two alternative names. */
+/** The lists of positive and negative actions. A request can give each list under either of two names. */
 export interface NamedActions {
   positiveActionIds?: string[] | undefined
   negativeActionIds?: string[] | undefined

@@ -123,8 +123,7 @@ async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMa
     const row = await library.requireRow<RuleRow>(sql, ctx, ruleKind, { id, verb: 'update', lock: true })
     checkIfMatch(ifMatch, library.etagOfRow(ruleKind, row))
     const columns = columnsOf(fields)
-    // If a caller writes the same text again, it becomes the writer of the script. From then on, the script runs with the permissions of
-    // this caller.
+    // A caller that writes the same text again also becomes the writer. From then on, the script runs with the permissions of this caller.
     if (await setWriter(sql, 'rules', row, writerOf(ctx))) await changes.record(sql, row.tenantId, [row.id])
     const version = await library.change(deps, sql, ruleKind, row, columns)
     if (version === undefined) return

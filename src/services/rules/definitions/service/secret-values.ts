@@ -10,7 +10,7 @@ import { resourceName } from './library.ts'
 import { secretKind } from './secrets.ts'
 
 export interface SecretValues {
-  /** Returns the value of a secret. If `reader` is given, it must hold secret:read on the secret. */
+  /** Returns the value of a secret. Returns undefined if there is no such secret, or if `reader` is given and lacks secret:read on it. */
   secretValue(tenantId: string, name: string, reader?: Holder): Promise<string | undefined>
   /** Replaces the values of all the tenant's secrets in a text. */
   maskSecrets(tenantId: string, text: string): Promise<string>
@@ -64,7 +64,7 @@ function formsOf(values: string[]): string[] {
   return [...new Set(forms)].filter((form) => form !== '').sort((one, other) => other.length - one.length)
 }
 
-/** Searching for a thousand secrets in a long text takes seconds, so other work of the node runs in between. */
+/** Returns a function that masks texts. Masking a thousand secrets in a long text takes seconds, so the function pauses for other work. */
 function maskWith(forms: string[]): Mask {
   if (forms.length === 0) return async (text) => text
   const pace = createPace()

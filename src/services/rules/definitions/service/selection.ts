@@ -18,8 +18,9 @@ export interface SelectionColumns {
 }
 
 /**
- * Checks that exactly one field of the selection is given, and that the caller may read the objects that it names (document 5, 5.8). Names
- * in `known` are accepted without a check, because a trigger may name endpoints that were deleted since.
+ * Checks that exactly one field of the selection is given (at most one if `isStandalone`), and that the caller may read the objects that it
+ * names (document 5, 5.8). Names in `known`, the selection before a change, are accepted without a check, because a trigger may name
+ * endpoints that were deleted since.
  */
 export async function checkSelection(
   deps: Deps,

@@ -9,7 +9,7 @@ export async function setParts(
   await sql`update rules.alert_settings set parts = ${sql.json(parts)} where tenant_id = ${tenantId} and id = ${id}`
 }
 
-/** Sets all links of a rule. */
+/** Replaces all links of a rule to its triggers and actions. */
 export async function replaceLinks(
   sql: Sql,
   { tenantId, ruleId }: { tenantId: string; ruleId: string },

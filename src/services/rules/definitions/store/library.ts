@@ -81,7 +81,7 @@ export async function countRows(sql: Sql, table: Table, query: LibraryQuery): Pr
   return row!.count
 }
 
-/** Returns the page of the matching rows, in order. */
+/** Returns the part of a query that selects a page of the matching rows, in order. */
 function pageOf(sql: Sql, table: Table, query: LibraryQuery) {
   const order = query.descending ? sql`desc` : sql`asc`
   return sql`${matching(sql, table, query)} order by ${sortColumn(sql, query.sort)} ${order}, t.id ${order}

@@ -20,7 +20,7 @@ export interface Definitions {
 
 /** Reads all definitions of a tenant. */
 export async function loadDefinitions(sql: Sql, tenantId: string): Promise<Definitions> {
-  // The revision is read first. If a change happens between the two reads, the definitions are newer than the revision and are read again.
+  // The revision is read first. A change between the two reads is then in the definitions already, and `loadChanges` reads it once more.
   const revision = await findRevision(sql, tenantId)
   return { revision, ...(await findDefinitions(sql, tenantId, undefined)) }
 }
@@ -43,7 +43,7 @@ export async function loadChanges(
   return { revision, ...found, gone: ids.filter((id) => !present.has(id)) }
 }
 
-/** Returns the ids of all tenants that have rules. */
+/** Returns the ids of all tenants that have definitions, or had definitions that were deleted. */
 export async function findTenantsWithRules(sql: Sql): Promise<string[]> {
   const rows = await sql<{ tenantId: string }[]>`select tenant_id from rules.revisions`
   return rows.map(({ tenantId }) => tenantId)

@@ -28,14 +28,16 @@ export interface ChangedTenants {
 }
 
 /**
- * Returns an expression for `ChangedTenants`: the tenants whose definitions changed in transactions that were not complete at `since`.
- * Without `since`, there are no such tenants.
+ * Returns an SQL expression for `ChangedTenants`: the tenants whose last change is by a transaction that was running or had not begun at
+ * the call that returned `since`. Without `since`, it lists no tenants.
  */
 export const changedTenants = (sql: Sql, since: string | undefined): Fragment => sql`
   jsonb_build_object('next', pg_snapshot_xmin(pg_current_snapshot())::text, 'tenantIds',
     array(select tenant_id from rules.revisions where changed_xid >= ${since ?? null}::text::xid8))`
 
-/** Returns the ids that changed after one revision, up to another. Returns undefined if some of these revisions are no longer stored. */
+/**
+ * Returns the ids that changed after revision `after`, up to `until`. Returns undefined if some of these revisions are no longer stored.
+ */
 export async function findChangedIds(
   sql: Sql,
   tenantId: string,

@@ -18,7 +18,7 @@ export interface TriggerTypeDefinition {
   example: Record<string, unknown>
 }
 
-/** A list of different texts. An absent list does not restrict the trigger. An empty list is rejected, because it would match nothing. */
+/** A list of texts. An absent list does not restrict the trigger. An empty list is rejected, because it would match nothing. */
 export const listOfNames = (item: TSchema, description: string) =>
   Type.Optional(Type.Array(item, { minItems: 1, maxItems: 1000, description }))
 

@@ -34,7 +34,7 @@ const refusedHeader =
   /^(?:host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|x-forwarded-.*)$/i
 const ownHeader = /^(?:authorization|x-identity-api-key|x-iamcore-api-key|cookie)$/i
 const headerName = /^[!#$%&'*+.^_`|~\w-]{1,128}$/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: header values cannot contain them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: header values must not contain control characters
 const badHeaderValue = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/
 
 /** Reads the arguments of a script's call. */
@@ -132,8 +132,8 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
 }
 
 /**
- * Returns an administrator of the platform with permissions on its own tenant only, because scripts must not reach other tenants (document
- * 5, 5.14).
+ * Limits an administrator of the platform to the permissions on its own tenant, because scripts must not reach other tenants (document 5,
+ * 5.14). Returns any other caller unchanged.
  */
 function withinTenant(caller: Caller): Caller {
   if (!caller.permissions.some(({ resource }) => resource === platformSystem)) return caller

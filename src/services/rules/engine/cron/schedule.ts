@@ -20,7 +20,10 @@ interface Entry<T> {
   time: number | undefined
 }
 
-/** Maximum number of outdated entries, in addition to one for each item. The time of an outdated entry may come only in years. */
+/**
+ * Maximum number of outdated entries, in addition to one for each item. An entry is outdated when its item was replaced or deleted.
+ * `takeDue` removes it only when its time comes, which may be in years, so `removeOutdated` limits their number.
+ */
 const outdatedMax = 100
 
 export function createSchedule<T>(): Schedule<T> {

@@ -1,4 +1,7 @@
-/** Fires schedules. Every node computes all ticks; the node that first inserts a tick into the database runs it. */
+/**
+ * Fires schedules. A tick is one time at which a schedule fires. Every node computes all ticks; the node that first inserts a tick into the
+ * database runs it.
+ */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import type { Register } from '../../../register/contract.ts'

@@ -90,7 +90,7 @@ export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () 
       if (!event) {
         event = {
           type: 'endpoint-time-series-updated',
-          // The points and the samples of one message are separate events.
+          // The event of the samples in the same message has the same event id, but another type.
           eventId: messageId ?? newId(),
           at: Date.parse(ingestionTimestamp),
           endpoint: { endpointId, applicationName, versionName },

@@ -37,7 +37,7 @@ export interface Processor {
 
 /**
  * Maximum number of attempts if the platform itself fails, and of starts after takeovers if nodes die. After that, the event becomes a dead
- * letter. A takeover does not count if the event only waited: a busy node may die many times before the event's turn comes.
+ * letter. A takeover counts only if the new node starts the event, because nodes may die often while an event waits in a long queue.
  */
 const triesMax = 5
 const startsPerStatement = 200
@@ -126,7 +126,10 @@ async function processEvent(
   return written
 }
 
-/** Returns whether the event contains everything that the context of its rules shows. Otherwise a later run may show another version. */
+/**
+ * Returns whether the event contains the whole context of its rules. It may lack the version of the endpoint, which is then read when the
+ * event runs, so a later run may see another version.
+ */
 const hasWholeContext = ({ endpoint }: RuleEvent) => endpoint === undefined || endpoint.versionName !== undefined
 
 async function endpointOf(
@@ -141,7 +144,7 @@ async function endpointOf(
   })
 }
 
-/** Retries a read while the database is not available. */
+/** Retries a read that fails, for example because the database is not available. */
 async function retried<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++)
     try {

@@ -32,7 +32,7 @@ export interface QueueLimits {
 
 export interface Queue {
   add(rows: StoredRow[]): void
-  /** Reads rows of a tenant that other nodes have left. */
+  /** Reads the rows of a tenant that this node has taken over from dead nodes. */
   load(tenantId: string): void
   /** Number of events that wait or run. */
   readonly size: number
@@ -55,12 +55,13 @@ interface Item {
   isOpen: boolean
 }
 
-/** The waiting events of one endpoint, by the id of their row. */
+/** The waiting events of one endpoint, in the order of the ids of their rows. Events without an endpoint have a lane for each trigger. */
 interface Lane {
   items: Item[]
   isRunning: boolean
 }
 
+/** A row in memory. */
 interface Held {
   row: StoredRow
   /** Number of events that have not ended. */
@@ -115,7 +116,8 @@ export function createQueue(options: QueueOptions): Queue {
     async stop() {
       state.isStopped = true
       await Promise.all(running)
-      // Deliveries settle within a fraction of a second, unless the database is unreachable. In that case their events run again.
+      // Webhooks without a row get a row or a trace within a fraction of a second, unless the database is unreachable. Then their events
+      // run again.
       if (written.size > 0) await Promise.race([Promise.all(written), sleep(settleMs)])
       await Promise.all(writes)
     },
@@ -206,8 +208,8 @@ function insertItem(tenant: Tenant, item: Item) {
 }
 
 /**
- * Opens the events whose endpoints have no earlier events on other nodes. Blocked events are checked again after a pause. One statement
- * checks all waiting events, because a thousand single checks would keep the database busy.
+ * Lets events run whose endpoints have no earlier events on other nodes. Other events are blocked, and are checked again after a pause. One
+ * statement checks all waiting events, because a thousand single checks would keep the database busy.
  */
 async function openGates(state: State, tenant: Tenant) {
   if (tenant.isChecking) return

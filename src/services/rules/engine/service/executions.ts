@@ -169,7 +169,7 @@ function membersOf(body: unknown): Record<string, unknown> | undefined {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !platformMembers.has(name)))
 }
 
-/** Returns the view of a trace. If another node will write the trace, its time is the current time. */
+/** Returns the view of a trace. A trace that has no time yet, because it is written later, gets the time `now`. */
 export const viewOf = (trace: NewTrace, now: Date): TraceView => ({
   id: trace.id,
   traceId: trace.traceId,

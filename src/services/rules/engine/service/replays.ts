@@ -241,7 +241,8 @@ async function replay(
 }
 
 /**
- * Replays a page of messages, for endpoints that the caller may read. This check is needed because the expression can be the caller's own.
+ * Replays a page of messages. Messages of endpoints that the caller may not read are left out, because the caller can write the expression
+ * and sees what it returns.
  */
 async function replayPage(
   deps: Deps,
@@ -305,7 +306,7 @@ const eventOf = (message: InboundMessage, samples: unknown[]): RuleEvent => ({
   payload: { dataSamples: samples },
 })
 
-/** Returns the value that the rule returned, as text from a trace. */
+/** Returns the value that the rule returned according to its trace, or the reason of its failure, as text. */
 function textOf({
   isFailure,
   reason,

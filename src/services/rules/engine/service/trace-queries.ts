@@ -30,7 +30,7 @@ export interface TraceQueries {
 /** Maximum number of traces in memory at a time. A trace can have some hundred kilobytes, because it contains the log of the script. */
 const tracesPerRead = 100
 
-/** Above this number, the traces that match a filter are not counted. */
+/** The traces that match a filter are counted only up to this number. */
 const countMax = 100_000
 
 export const createTraceQueries = (deps: EngineDeps): TraceQueries => ({

@@ -10,7 +10,7 @@ export interface EventRow {
 
 export interface NewEventRow {
   tenantId: string
-  /** Hashes of the endpoints. */
+  /** Hashes of the ids of the endpoints (`bucketOf`). */
   buckets: number[]
   content: string
 }
@@ -27,13 +27,13 @@ export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]
   return inserted.map(({ id }) => id)
 }
 
-/** Sends the statement immediately. Callers in a transaction need not wait for its answer. */
+/** Deletes rows. The statement is sent immediately. Callers in a transaction need not wait for its answer. */
 export const deleteEvents = (sql: Sql, ids: number[]) =>
   sql`delete from rules.events where id = any(${ids}::bigint[])`.execute()
 
 /**
- * Returns, for each bucket, the id of the first row that runs on another node or was taken over. Later rows of the bucket must wait for
- * that row. Buckets without such a row are not in the result.
+ * Returns, for each bucket (the hash of an endpoint's id), the id of the first row that runs on another node or was taken over. Later rows
+ * of the bucket must wait for that row. Buckets without such a row are not in the result.
  */
 export async function findFirstBlockers(
   sql: Sql,

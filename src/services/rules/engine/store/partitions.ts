@@ -34,7 +34,10 @@ export async function createPartitions(sql: Sql, days: number[]): Promise<void> 
   }
 }
 
-/** Drops the partition of a day. Returns false if a reader holds a lock for more than 300 ms, because writers must not wait longer. */
+/**
+ * Drops the partition of a day. Returns false if a reader blocks this for more than 300 ms. The statement must not wait longer for its
+ * lock, because writers of traces wait behind it.
+ */
 export async function dropPartition(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

@@ -6,7 +6,7 @@ export interface Difference {
   eventId: string
   endpointId: string
   at: string
-  /** The value that the rule returned at that time; null if it did not run. */
+  /** The value that the rule returned when the message arrived; null if the rule did not run then. */
   before: string | null
   now: string
 }

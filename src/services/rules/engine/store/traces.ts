@@ -32,7 +32,7 @@ export interface TraceFilter {
   to?: Date | undefined
 }
 
-/** The counts of those traces of a rule or action that are written together. */
+/** The number and durations of the traces of a rule or action, on one day, that are written together. */
 export interface TraceChange {
   tenantId: string
   entityId: string
@@ -91,7 +91,7 @@ const matching = (sql: Sql, filter: TraceFilter) => sql`
     ${filter.from === undefined ? sql`` : sql`and created_at >= ${filter.from}`}
     ${filter.to === undefined ? sql`` : sql`and created_at < ${filter.to}::timestamptz + interval '1 millisecond'`}`
 
-/** A trace in the list. Of two traces with the same time, the trace with the greater id comes first. */
+/** The position of a trace in the list. Of two traces with the same time, the trace with the greater id comes first. */
 export interface TracePosition {
   id: string
   /** The time as PostgreSQL writes it. A Date would lose the microseconds. */
@@ -131,7 +131,7 @@ export async function countFromSums(
   return row!.count
 }
 
-/** Returns the trace of a rule in a chain: the newest trace that contains its event, otherwise the newest trace. */
+/** Returns the event of a rule in a chain, from the newest trace of the rule that contains its event, otherwise from its newest trace. */
 export async function findEvent(
   sql: Sql,
   trace: { tenantId: string; traceId: string; ruleId: string },
@@ -181,8 +181,8 @@ export async function deleteOfTenant(sql: Sql, tenantId: string): Promise<void> 
 export const changesPerStatement = 20_000
 
 /**
- * Adds the changes to the statistics of rules and actions and to the sums by day. If a rule was deleted meanwhile, its change counts only
- * in the sums.
+ * Adds up to `changesPerStatement` changes to the statistics of rules and actions and to the sums by day, and returns their number. The
+ * changes of a rule or action that was deleted meanwhile are added only to the sums.
  */
 export async function addUpChanges(sql: TransactionSql): Promise<number> {
   const rows = await sql`
