@@ -1,6 +1,6 @@
 /**
- * Measures the rate of evaluations that get the context of rules, compared with the rate of the bare library. Both rates are per second of
- * processor time.
+ * Measures the rate of evaluations that get the context of rules, compared with the rate of the bare library QuickJS. Both rates are per
+ * second of processor time.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'

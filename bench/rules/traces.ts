@@ -1,5 +1,6 @@
 /**
- * Measures how fast traces are written, compared with plain COPY of the same rows, and a page of the newest traces of one of many rules.
+ * Measures how fast traces are written, compared with plain COPY of the same rows, and how long a request for the newest traces of one of
+ * many rules takes.
  */
 import { copyIn } from '../../src/kernel/copy-in.ts'
 import type { Db } from '../../src/kernel/db.ts'

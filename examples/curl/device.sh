@@ -1,8 +1,8 @@
 #!/bin/sh
 # A device that uses HTTP, with curl alone.
 #   examples/curl/device.sh <application version> <endpoint token> [address]
-# Sends one sample and the software version that it runs. HTTP has no push, so it polls: it applies its configuration, installs the
-# software that it is offered, and ends after the first command of type "blink".
+# Sends one sample and the version of its software. HTTP has no push, so the device polls: it applies its configuration, installs the
+# software that the platform offers, and ends after the first command of type "blink".
 set -eu
 version=${1:?usage: device.sh <application version> <endpoint token> [address]} token=${2:?the endpoint token is missing}
 base=${3:-http://127.0.0.1:8080}

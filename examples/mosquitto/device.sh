@@ -1,7 +1,7 @@
 #!/bin/sh
 # A device made of mosquitto_pub and mosquitto_sub (Debian: mosquitto-clients), and of curl to download software.
 #   examples/mosquitto/device.sh <application version> <endpoint token> [host] [port]
-# Sends one sample and the software version that it runs, applies configurations, installs software, and ends after the first command.
+# Sends one sample and the version of its software, applies configurations, installs software, and ends after the first command.
 set -eu
 version=${1:?usage: device.sh <application version> <endpoint token> [host] [port]} token=${2:?the endpoint token is missing}
 host=${3:-127.0.0.1} port=${4:-1883}

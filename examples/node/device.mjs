@@ -53,7 +53,7 @@ function configure({ configId, config }) {
 async function update({ configId, config }) {
   try {
     if (config.link) await download(config.link)
-    software = configId // a real device would install it and restart
+    software = configId // a real device would install the software and restart
     console.log(`installed ${configId}`)
     reportApplied('cmx_ota', { configId, statusCode: 200 })
   } catch (error) {
@@ -71,7 +71,7 @@ async function download(link) {
       throw new Error(`the download was answered with ${response.status}`)
     try {
       for await (const bytes of response.body) {
-        hash.update(bytes) // a real device writes them to its flash memory too
+        hash.update(bytes) // a real device also writes the bytes to its flash memory
         received += bytes.length
       }
     } catch (error) {

@@ -38,7 +38,7 @@ def report_applied(client, extension, config_id, status_code=200, **more):
 
 
 def download(link):
-    """Continues a broken download where it ended, and compares the content with its SHA-256."""
+    """Downloads the file, continues a broken download where it ended, and compares the content with its SHA-256."""
     checksum, received, total, digest = hashlib.sha256(), 0, 1, None
     for _ in range(5):
         try:
@@ -47,7 +47,7 @@ def download(link):
                 total = int(response.headers["Content-Range"].split("/")[1])
                 digest = response.headers["Repr-Digest"]
                 while chunk := response.read(65536):
-                    checksum.update(chunk)  # a real device writes it to its flash memory too
+                    checksum.update(chunk)  # a real device also writes the bytes to its flash memory
                     received += len(chunk)
         except (OSError, http.client.HTTPException) as error:
             log(f"download broken: {error}")
@@ -62,7 +62,7 @@ def update(client, config_id, config):
     try:
         if config.get("link"):
             download(config["link"])
-        software = config_id  # a real device would install it and restart
+        software = config_id  # a real device would install the software and restart
         log(f"installed {config_id}")
         report_applied(client, "cmx_ota", config_id)
     except Exception as error:

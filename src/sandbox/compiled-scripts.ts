@@ -18,7 +18,10 @@ export interface CompiledScript {
 
 export interface CompiledScripts {
   find(key: string): CompiledScript | undefined
-  /** Returns true from the second call for a key. Keeping a script that runs only once would cost more than it saves. */
+  /**
+   * Returns true from the second call for a key, which identifies a script, its world and its tenant. Keeping a script that runs only once
+   * would cost more than it saves.
+   */
   isRepeated(key: string): boolean
   keep(key: string, script: CompiledScript): void
 }

@@ -1,6 +1,6 @@
 /**
- * Functions that the machine calls inside QuickJS. The texts of `run` and `keep` begin with `=` (JSON of the value), `>` (too long), `#` (the
- * value has no JSON) or `!` (the script failed).
+ * Functions that the machine calls inside QuickJS. The texts that `run` and `keep` return begin with `=` (JSON of the value), `>` (too
+ * long), `#` (the value has no JSON) or `!` (the script failed).
  */
 export interface Guest {
   build(input: string): unknown
@@ -45,8 +45,8 @@ export function prepareGlobals(log: (line: string) => void, newSeed: () => numbe
   Object.assign(globalThis, { console: { log: write, info: write, warn: write, error: write, debug: write } })
   for (const name of ['Atomics', 'SharedArrayBuffer', 'performance']) Reflect.deleteProperty(globalThis, name)
 
-  // Every run starts from the same memory, so the built-in generator would return the same random numbers in each run. The seed is requested
-  // when it is needed, so that the host knows which runs use random numbers.
+  // Every run starts from the same memory, so the built-in generator would return the same random numbers in each run. The seed is
+  // requested when it is needed, so that the host knows which runs use random numbers.
   let state: number | undefined
   const random32 = () => {
     state ??= newSeed()

@@ -21,7 +21,7 @@ export interface Job extends Queueable {
   keep: string[]
   limits: Limits
   scripts: Script[]
-  /** Indexes of the scripts that no thread has claimed yet. */
+  /** Indexes of the scripts that wait in the queue. The other scripts of the job were sent to a thread. */
   pending: number[]
   call: HostCall | undefined
   /** Present if the second script depends on the result of the first. */

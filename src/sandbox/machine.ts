@@ -10,7 +10,7 @@ const scriptFile = 'script'
 const guestFile = 'sandbox'
 /** Size of the guest's C stack. Deeper recursion is a RangeError inside the script. */
 const stackBytes = 256 * 1024
-/** The C stack is at the bottom of the memory. An overflow beyond the limit above therefore traps instead of overwriting data. */
+/** The C stack is at the bottom of the memory. An overflow beyond `stackBytes` therefore traps instead of overwriting data. */
 const stackTop = stackBytes + 64 * 1024
 /** Size of the free heap in each image. With this space, small scripts do not grow the WebAssembly memory, which cannot shrink. */
 const reserveBytes = 256 * 1024
@@ -75,7 +75,8 @@ export type GuestReply = string | undefined
 
 export interface Machine {
   /**
-   * Parses the context of a job. If that is impossible, returns the failure. `only` is the script, if no other script uses this context.
+   * Parses the context of a job. If that is impossible, returns the failure. `owner` is the tenant: if it changes, data of earlier scripts
+   * is erased. `only` is the script, if no other script uses this context.
    */
   open(world: string, owner: string, input: string, only: Script | undefined): Opened | { failure: GuestReply }
   evaluate(opened: Opened, script: Script, maxLength: number, keep: string[]): { reply: GuestReply; kept: GuestReply[] }
@@ -343,7 +344,7 @@ function newText({ exports }: Engine, text: string): { at: number; length: numbe
   return { at, length }
 }
 
-/** The error if the WebAssembly memory is exhausted. */
+/** Thrown if the WebAssembly memory is exhausted. */
 export class OutOfMemory extends Error {
   override readonly name = 'OutOfMemory'
 }

@@ -41,7 +41,7 @@ export type FailureText = Pick<Failure, 'reason' | 'message'> & { line?: number;
 export const failureText = ({ message, line, column }: FailureText) =>
   line === undefined ? message : `line ${line}, column ${column}: ${message}`
 
-/** First character of a reply of the guest → reason of the failure. */
+/** The reason of a failure by the first character of the guest's reply. */
 const reasons: Record<string, Reason> = { '?': 'SYNTAX', '!': 'ERROR', '#': 'RESULT' }
 /** Number of lines before the user's text, which starts on the second line of the compiled text. */
 const linesBefore = 1

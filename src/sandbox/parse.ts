@@ -4,7 +4,7 @@ import type { FailureText } from './outcome.ts'
 
 export interface Parsed {
   ok: true
-  /** True if the text has a `return` statement that does not belong to a function inside it. */
+  /** True if the text has a `return` statement outside of inner functions. */
   hasOwnReturn: boolean
 }
 
@@ -24,7 +24,8 @@ export function parseScript(text: string): Parsed | ({ ok: false } & FailureText
 }
 
 /**
- * Returns whether there is a `return` statement. It uses a list instead of recursion, because the author of the script decides the nesting.
+ * Returns whether there is a `return` statement outside of inner functions. It uses a list instead of recursion, so that a deeply nested
+ * script cannot exhaust the stack.
  */
 function hasReturn(program: Node): boolean {
   const open: unknown[] = [program]

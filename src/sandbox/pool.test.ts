@@ -154,7 +154,7 @@ test('when the sandbox stops, waiting and running scripts end with an error', as
   assert.equal(sandbox.stats().threads, 0)
 })
 
-test('a script whose global objects cannot be built fails instead of waiting for ever', async () => {
+test('if a world of the sandbox cannot be built, scripts fail instead of waiting for ever', async () => {
   const errors: unknown[] = []
   const sandbox = start({ active: 1, worlds: { broken: '() => {' }, onError: (error) => errors.push(error) })
   const outcome = await quick(sandbox, 'acme')

@@ -25,14 +25,14 @@ export interface PoolOptions {
   threads: number
   /** Maximum number of threads of one tenant, including threads that wait for host calls. */
   threadsPerTenant: number
-  /** Maximum number of threads of one tenant, including threads of nested scripts. Other scripts of the tenant wait for nested scripts. */
+  /** Maximum number of threads of one tenant, including threads of nested scripts, for which other scripts of the tenant wait. */
   threadsWithNested: number
   queue: QueueLimits
   /** Called with errors of host calls and of threads. */
   onError(error: unknown): void
 }
 
-/** The error if the pool was stopped before the script ended. */
+/** The error with which a script is rejected if the pool was stopped before the script ended. */
 export class SandboxStopped extends Error {
   override readonly name = 'SandboxStopped'
 }
@@ -350,7 +350,7 @@ function putBack({ queue }: State, units: Unit[]) {
   }
 }
 
-/** Takes the units that the thread has not claimed from the thread, and puts them back into the queue. */
+/** Takes back the units (scripts of the thread's batch) that the thread has not claimed yet, and puts these units into the queue again. */
 function revokeUnclaimed(state: State, { batch, shared }: Thread) {
   const claimed = Atomics.exchange(shared, cells.claimed, revoked)
   if (claimed >= batch!.units.length) return
@@ -376,7 +376,7 @@ function checkThreads(state: State) {
   dispatchQueued(state)
 }
 
-/** Ends a script that does not end on its own. If a script runs for long, lets other scripts overtake it. */
+/** Terminates the thread if its script exceeds the time limit. If the script runs for long, other threads get the rest of the batch. */
 function checkThread(state: State, thread: Thread, now: number) {
   const unit = currentUnit(thread)
   if (unit !== thread.seen.unit) {

@@ -20,8 +20,8 @@ export interface NextContext {
   /** JSON results of the first script after which the second script does not run. */
   unless: string[]
   /**
-   * The last member of the context. The second script gets the value that this member has after the first script. `keep` must contain its
-   * name.
+   * Name of the last member of the input. The second script gets the value that this member of the context has after the first script.
+   * `keep` must contain this name.
    */
   member: string
   /** The position in the input at which the value of this member begins. */
@@ -29,8 +29,8 @@ export interface NextContext {
 }
 
 /**
- * `NOT_RUN`: the result of the first script excludes the second script, or the first script ran on another thread. `NEEDS_CALLS`: the
- * script called a host function.
+ * The outcome of a script that may be the second script of a job. `NOT_RUN`: the result of the first script excludes the second script, or
+ * the first script ran on another thread. `NEEDS_CALLS`: the second script called a host function, which only a run of its own can do.
  */
 export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 

@@ -66,7 +66,7 @@ export interface Sandbox {
   stop(): Promise<void>
 }
 
-/** The error if the queue of the tenant is full. */
+/** The error with which a script is rejected if the queue of its tenant is full. */
 export class SandboxBusy extends Error {
   override readonly name = 'SandboxBusy'
 }
@@ -110,7 +110,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     runAll,
     runThen({ script, next: { script: nextScript, ...next }, ...request }) {
       const [first, second] = start({ ...request, scripts: [{ text: script }, { text: nextScript }], next })
-      // If the caller stops after the first script, it ignores this promise.
+      // A caller that stops after the first script never handles this promise. Without `catch`, its rejection would end the process.
       second!.catch(() => {})
       return { first: first as Promise<Outcome>, next: second! }
     },

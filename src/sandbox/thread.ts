@@ -14,7 +14,7 @@ export interface Unit {
   isDone: boolean
   /** True if the unit was returned to the queue, because the thread had not claimed it. */
   isTakenBack: boolean
-  /** Aborts host calls of the unit when it ends. */
+  /** Aborts the host calls of the unit when the unit ends. Absent if the unit has made no host calls. */
   abort?: AbortController
 }
 
@@ -108,8 +108,8 @@ export function currentUnit({ shared }: Thread): number | undefined {
 }
 
 /**
- * A thread with this priority gets a third of the processor time of a normal thread. With a much lower priority, it would time out on a
- * busy machine.
+ * A thread with this priority gets a third of the processor time of a normal thread. With a much lower priority, its script would time out
+ * on a busy machine.
  */
 const lowPriority = 5
 

@@ -158,7 +158,7 @@ suite('the list of asset types', () => {
 })
 
 suite('permissions on asset types', () => {
-  test('another tenant does not see asset types; the scope decides what a caller may do', async () => {
+  test('a caller does not see asset types of another tenant, and gets 403 for requests that its scopes do not permit', async () => {
     const [mine, hidden] = [await aType(), await aType()]
     const reader = waypost.as(aCaller({ on: { [`asset-type-${mine}`]: ['asset-type:read'] } }))
     assert.deepEqual(

@@ -2,7 +2,7 @@
 import { invalidField } from '../../kernel/errors.ts'
 import { columnsMax, type Definition, type Widget } from './definition-schemas.ts'
 
-/** Throws a 400 that names the widget or variable. */
+/** Checks a definition. Throws a 400 that names the wrong widget or variable. */
 export function checkDefinition({ variables = [], widgets }: Definition) {
   const names = variables.map(({ name }) => name)
   const repeatedName = firstRepeated(names)

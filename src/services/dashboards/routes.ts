@@ -9,7 +9,7 @@ import { etagOfTemplate, type Templates } from './templates.ts'
 import type { DashboardRow, SummaryRow, TemplateRow, VersionRow, VersionSummaryRow } from './types.ts'
 
 const onDashboard = (scope: string) => ({ scope, on: 'resource' }) as const
-/** The payload of a command button is any JSON. */
+/** Options of routes whose body contains a definition: the payload of a command widget can be any JSON. */
 const withContents = { anyJson: 'inside', bodyBytesMax } as const
 
 const described = ({ description }: { description: string | null }) => (description === null ? {} : { description })
@@ -32,7 +32,7 @@ const versionOf = (row: VersionSummaryRow) => ({
   createdDate: row.createdDate,
 })
 
-/** Adds the definition, which is already JSON text. */
+/** Returns the JSON text of the fields and the definition, which is already JSON text. */
 const withDefinition = (fields: object, definition: string) =>
   `${JSON.stringify(fields).slice(0, -1)},"definition":${definition}}`
 

@@ -106,7 +106,7 @@ export async function deleteTemplate(sql: Sql, tenantId: string, appVersionName:
   await sql`delete from dashboards.templates where tenant_id = ${tenantId} and app_version_name = ${appVersionName}`
 }
 
-/** Deletes all data of a tenant. These are at most some thousand dashboards. */
+/** Deletes all data of a tenant. The rows are not deleted in batches, because a tenant has at most some thousand dashboards. */
 export async function deleteTenant(sql: Sql, tenantId: string) {
   await sql`delete from dashboards.dashboards where tenant_id = ${tenantId}`
   await sql`delete from dashboards.templates where tenant_id = ${tenantId}`

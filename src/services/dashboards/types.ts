@@ -20,7 +20,7 @@ export interface SummaryRow {
 }
 
 export interface DashboardRow extends SummaryRow {
-  /** JSON text. */
+  /** The definition as JSON text. */
   definition: string
 }
 

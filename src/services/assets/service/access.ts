@@ -22,7 +22,10 @@ interface TenantObject {
   tenantId: string
 }
 
-/** Returns the asset type. Throws 404 if the asset type does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
+/**
+ * Returns the asset type. Throws 404 if the asset type does not exist or the caller may not read it, and 403 if the caller may read it but
+ * lacks `scope`.
+ */
 export function requireAssetType<T extends TenantObject>(
   ctx: Ctx,
   assetTypeId: string,
@@ -36,7 +39,10 @@ export function requireAssetType<T extends TenantObject>(
   return found
 }
 
-/** Returns the asset. Throws 404 if the asset does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
+/**
+ * Returns the asset. Throws 404 if the asset does not exist or the caller may not read it, and 403 if the caller may read it but lacks
+ * `scope`.
+ */
 export function requireAsset<A extends TenantObject>(
   ctx: Ctx,
   assetId: string,
@@ -86,7 +92,7 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
 
 /**
  * Grants the creator every scope on the object. Grants nothing if the caller has these scopes on the whole tenant. Also grants nothing to a
- * caller of another tenant, because it acts for the platform.
+ * caller of another tenant, because such a caller acts for the platform.
  */
 export async function grantCreator(
   { identity, sql }: { identity: Pick<Identity, 'grantCreator'>; sql: Sql },

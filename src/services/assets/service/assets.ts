@@ -164,8 +164,8 @@ interface Change {
 type ChangeOf = (old: store.AssetRow) => Change | Promise<Change>
 
 /**
- * Validates and stores a change without a lock, because validation can take two seconds. If the asset or its type was changed meanwhile, it
- * starts again.
+ * Validates and stores a change without a lock, because validation can take two seconds. If the asset or its type was changed meanwhile,
+ * the change is computed and validated again.
  */
 async function write(
   { db, now }: Deps,

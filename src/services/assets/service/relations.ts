@@ -34,7 +34,10 @@ export function createRelationOperations(deps: Deps): RelationOperations {
 
 const keyOf = ({ entityType, entityId }: RelatedEntity) => store.containmentKey(entityType, entityId)
 
-/** Locks all entities. Checks that the caller may update them (404 before 403) and that all have the same tenant. */
+/**
+ * Locks all entities, and returns their tenant. Throws 404 for an entity that the caller may not read, 403 for an entity that the caller
+ * may read but not update, and 400 if the entities belong to several tenants.
+ */
 async function lockEntities({ register }: Deps, sql: Sql, ctx: Ctx, relations: EntityRelation[]): Promise<string> {
   const entities = relations.flatMap(({ from, to }) => [from, to])
   const idsOf = (type: store.EntityType) => [

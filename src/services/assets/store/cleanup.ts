@@ -1,10 +1,10 @@
 /** Deletes all data of a deleted tenant. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** The tables in the order of deletion: assets come before their types, because they refer to them. */
+/** The tables in the order of deletion: assets come before asset types, because each asset refers to its type. */
 const tables = ['relations', 'ended_relations', 'assets', 'asset_types'] as const
 
-/** Deletes up to `limit` rows of a table. Returns whether there may be more. */
+/** Deletes up to `limit` rows from the first table that has rows of the tenant. Returns false if no table has any. */
 export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   for (const table of tables) {
     const { count } = await sql.unsafe(
