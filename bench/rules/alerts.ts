@@ -64,7 +64,7 @@ async function insertAlerts({ db, tenantId }: BenchPlatform, from: number, to: n
   }
 }
 
-/** Returns median times over the API. */
+/** Returns the median time of each kind of request to the API. */
 async function measure(bench: BenchPlatform): Promise<Record<Name, number>> {
   const { platform, token } = bench
   const ask = client(platform.baseUrl, bearer(await token()))

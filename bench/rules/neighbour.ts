@@ -14,7 +14,7 @@ const perSecond = 50
 const deviceCount = 20
 const root = '/re/api/v1'
 
-/** 99th percentiles in milliseconds. */
+/** 99th percentiles of latencies, in milliseconds. */
 interface Latencies {
   evaluations: number
   webhooks: number

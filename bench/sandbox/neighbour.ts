@@ -29,7 +29,7 @@ async function during(work: () => Promise<unknown>, sandbox: Sandbox, parallel: 
   return measured
 }
 
-/** Returns the 99th percentile in milliseconds at a steady rate. */
+/** Runs short scripts at a steady rate. Returns the 99th percentile of their latencies in milliseconds. */
 async function latencyPercentile(sandbox: Sandbox, runs: number): Promise<number> {
   const times: Promise<number>[] = []
   for (let index = 0; index < runs; index++) {

@@ -4,7 +4,7 @@ import { changedParts, createCompiledScripts, freeByte } from './compiled-script
 
 const block = 4096
 
-test('blocks that differ from the memory image are found, also outside of it, also blocks of zeros and an incomplete last block', () => {
+test('changed blocks are found inside and outside of the memory image, also blocks of zeros and an incomplete last block', () => {
   const image = [
     { at: block, bytes: new Uint8Array(2 * block).fill(1) },
     { at: 5 * block, bytes: new Uint8Array(block).fill(2) },

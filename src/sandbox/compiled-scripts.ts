@@ -1,6 +1,6 @@
 /**
- * Keeps the memory that the compilation of a script changes in an engine, so that a script that runs often is compiled once. Each run still
- * starts in a fresh world: first the image of the world is written, then the changed memory.
+ * Keeps the parts of an engine's memory that the compilation of a script has changed, so that a script that runs often is compiled only
+ * once. Each run still starts in a fresh world: the image of the world is written to the memory first, then the kept parts.
  */
 import { LRUCache } from 'lru-cache'
 

@@ -18,7 +18,10 @@ export interface Limits {
 /** QuickJS calls the interrupt handler after this number of steps. */
 export const stepUnit = 10_000
 
-/** 100 million steps take about four seconds of one core, so that endless loops usually end before the time limit. */
+/**
+ * Limits of scripts for which the caller sets no others. 100 million steps take about four seconds of one core, so the limit of steps
+ * usually ends an endless loop before the time limit does.
+ */
 export const defaultLimits: Limits = {
   timeMs: 5000,
   steps: 100_000_000,

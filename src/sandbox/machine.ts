@@ -66,7 +66,7 @@ export interface Opened {
   ctx: number
   /** The compiled script, if the context is for one script only; undefined if it must still be compiled. */
   compiled: number | undefined
-  /** True if the engine's memory still equals the image. */
+  /** True until the first evaluation: the engine's memory is still as `open` has left it. */
   fresh: boolean
 }
 
@@ -287,7 +287,7 @@ function buildWorld(engine: Engine, source: string, memoryBytes: number): Image 
 
 const zeros = Buffer.alloc(65_536)
 
-/** Copies the blocks of memory above `base` that are not empty. */
+/** Returns an image of the engine: copies of the blocks of memory above `base` that are not empty. */
 function takeImage({ exports, base }: Engine, pointers: Pointers, blockBytes: number): Image {
   const memory = new Uint8Array(exports.memory.buffer)
   const zero = zeros.subarray(0, blockBytes)

@@ -1,4 +1,4 @@
-/** A queue in which tenants take turns. Each tenant has a limited number of entries and bytes. */
+/** An entry of the queue. Tenants take turns in the queue, and each tenant can have a limited number of entries and bytes. */
 export interface Queueable {
   tenantId: string
   bytes: number

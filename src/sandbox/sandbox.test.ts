@@ -48,7 +48,7 @@ test('a script sees the context and returns JSON', async () => {
   for (const [script, json] of cases) assert.equal((await succeed(script)).json, json, script)
 })
 
-test('the clock and random numbers differ between runs', async () => {
+test('random numbers differ between runs, and the clock shows the current time', async () => {
   const [first, second] = await Promise.all([succeed('return Math.random()'), succeed('return Math.random()')])
   assert.notEqual(first.json, second.json)
   const clock = Number((await succeed('return Date.now()')).json)
@@ -295,7 +295,7 @@ test('a script sees the message of CallRejected, but of no other error of a host
   assert.equal((await fail('ctx.twice(1)', { ...options, call: cyclic })).message, 'double failed')
 })
 
-test('a host call that never ends is aborted at the time limit, and the script cannot catch it', async () => {
+test('a host call that never ends is aborted at the time limit, and the script cannot catch this error', async () => {
   let aborted = false
   const never: HostCall = (_name, _args, signal) =>
     new Promise(() => signal.addEventListener('abort', () => (aborted = true), { once: true }))

@@ -122,7 +122,7 @@ suite('relations', () => {
     assert.match((await expect(404, unlinkUrl, [good, relation('MANAGES', a, 'ENDPOINT none')])).body.message, /none/)
   })
 
-  test('relations of CONTAINS form no cycle, over assets and endpoints, whichever service creates them', async () => {
+  test('relations of type CONTAINS form no cycle of assets and endpoints, whichever service creates the relations', async () => {
     const [e1, asset, e2, e3] = [
       await anEndpointEntity(),
       await anAsset(),

@@ -17,7 +17,7 @@ export interface AssetsService {
   deletions: DeletionOperations
 }
 
-/** Limits of searches and trees. They read many rows, so one tenant must leave connections and processor time for other tenants. */
+/** Limits of searches and trees. Both read many rows, so one tenant must leave connections and processor time for other tenants. */
 const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 50, waitMs: 10_000 }
 
 export function createAssets(

@@ -17,7 +17,7 @@ export const etagOfTemplate = ({ appVersionName, updatedDate, definition, name, 
 export type Templates = ReturnType<typeof createTemplates>
 
 export function createTemplates({ db, now, applications }: Deps) {
-  /** Finds the version of the application and checks the permission on its application. */
+  /** Returns the application version. Throws 404 or 403 unless the caller has the permission on the application of this version. */
   async function requireVersion(ctx: Ctx, appVersionName: string, verb: 'read' | 'update') {
     const notFound = () => NoTemplate({ appVersionName })
     const version = await applications.findVersion(appVersionName)

@@ -4,7 +4,7 @@
  */
 
 export interface Chain {
-  /** Shared by all runs of the chain. */
+  /** Id of the chain; all runs of the chain share it. */
   traceId: string
   /** The depth of a run in the chain, from 1. */
   depth: number

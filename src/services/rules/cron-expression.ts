@@ -29,7 +29,7 @@ const fields: readonly Field[] = [
   { name: 'day of week', from: 0, to: 7, names: dayNames },
 ]
 
-/** Parses an expression. Throws if it is invalid, so it must be checked with `cronProblem` when it is written. */
+/** Parses an expression. Throws if the expression is invalid; `cronProblem` therefore checks each expression before it is stored. */
 export function parseCron(expression: string): CronExpression {
   const parsed = parse(expression)
   if (typeof parsed === 'string') throw new Error(parsed)

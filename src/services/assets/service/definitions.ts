@@ -11,7 +11,7 @@ const depthMax = 64
 /** A definition as text. */
 export interface Definition {
   text: string
-  /** Parses the text. Throws a 400 that names the definition. It is called after the permission check, which may throw a 404. */
+  /** Parses the text. Throws a 400 that names the definition. Call it after the permission check, so that a 404 takes precedence. */
   parse(): unknown
 }
 
@@ -65,7 +65,9 @@ function collectTexts(value: unknown, texts: string[]) {
     for (const inner of Object.values(value)) collectTexts(inner, texts)
 }
 
-/** Separates the values in `search_text`. The text that a caller searches for never contains it, so a match cannot extend over two values. */
+/**
+ * Separates the values in `search_text`. The text that a caller searches for never contains it, so a match cannot extend over two values.
+ */
 const separator = '\u0001'
 const replacement = '\ufffd'
 

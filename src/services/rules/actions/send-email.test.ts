@@ -52,7 +52,7 @@ suite('an e-mail', () => {
     assert.match(mail.text, /It is 31 =C2=B0C\./)
   })
 
-  test('an e-mail has one to fifty recipients, as text or array, with names', async () => {
+  test('an e-mail has one to fifty recipients, as text or array, with or without names', async () => {
     for (const [recipients, expected] of [
       ['a@b.de, c@d.de;e@f.de', ['a@b.de', 'c@d.de', 'e@f.de']],
       ['Ann Lee <a@b.de>', ['a@b.de']],

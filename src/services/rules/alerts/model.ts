@@ -1,6 +1,6 @@
 /** Alerts. An entity has at most one open alert of each type (document 5, 5.15). */
 
-/** From the lowest rank to the highest. */
+/** The severities from the lowest rank to the highest. */
 export const severitiesByRank = ['INFO', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const
 export type Severity = (typeof severitiesByRank)[number]
 export const severities: readonly Severity[] = severitiesByRank.toReversed()

@@ -98,7 +98,7 @@ suite('an alert setting', () => {
     assert.deepEqual(await partsOf(id), { rules: [], actions: [], triggers: [] })
   })
 
-  test('an alert setting hides its parts from lists, and they cannot be changed alone', async () => {
+  test('an alert setting hides its parts from lists, and the parts can be changed only with the setting', async () => {
     const id = await make('/alert-settings', { ...fields, name: 'hidden parts' })
     const { rules, actions, triggers } = await partsOf(id)
     const [ruleId, action, triggerId] = [rules[0]!.id, actions[0]!, triggers[0]!.id]

@@ -36,8 +36,8 @@ interface Pages extends Group {
 }
 
 /**
- * Returns the time between the starts of two writes. It is 0 if the last write had only a few traces: the caller that executes a rule may
- * wait for its trace, and a write without load costs little.
+ * Returns the minimum time between the starts of two writes. It is 0 if the last write had only a few traces, because the caller that
+ * executes a rule may wait for its trace.
  */
 const pauseMsAfter = (lastCount: number) => (lastCount > 4 ? 15 : 0)
 

@@ -34,7 +34,7 @@ export interface RuleRun {
   id: string
   depth: number
   eventId: string
-  /** Milliseconds since 1970. The ids of traces begin with this time. */
+  /** Time of the event or request, in milliseconds since 1970. The ids of traces begin with this time. */
   at: number
   endpoint: EndpointRef | undefined
   raisedOn: RunOfAction['raisedOn']
@@ -114,7 +114,9 @@ const valueLength = 10_000
 export interface RunState {
   dataJson: string
   mayHaveSecrets: boolean
-  /** True if a further run of the same event may produce other contents, because a script used more than its context. */
+  /**
+   * True if a further run of the same event may compute other values, because a script used the clock, random numbers or host functions.
+   */
   varies: boolean
   /** The result of the run. Rules that its actions execute add their results to it. */
   result: RunResult

@@ -28,7 +28,7 @@ function aTrace(tenantId: string): NewTrace {
   }
 }
 
-test('traces count towards the quota, and above it they are stored without log, event and long reason', async () => {
+test('traces count towards the quota, and above the quota they are stored without log, event and long reason', async () => {
   let left = 150_000
   const counted: number[] = []
   const quota = {

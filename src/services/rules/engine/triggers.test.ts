@@ -61,7 +61,7 @@ suite('samples', () => {
     )
   })
 
-  test('samples do not start disabled rules, rules of other applications, or rules that were detached', async () => {
+  test('samples do not start disabled rules, rules of other applications, or rules whose trigger was detached', async () => {
     const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     const rule = await aTriggeredRule('endpoint-data-samples-received', { appVersionName: one.version }, 'return 1')
     const other = await aTriggeredRule('endpoint-data-samples-received', { appName: two.app }, 'return 2')
@@ -150,7 +150,7 @@ suite('metadata', () => {
     assert.deepEqual(returned(await some.traces(2)), changes.slice(1))
   })
 
-  test('metadata that a rule changes through the API of the platform continues its chain, with the rights of its writer', async () => {
+  test('a rule changes metadata through the API with the permissions of its writer, and the change continues the chain', async () => {
     const endpoint = await aProvisionedEndpoint()
     const identity = waypost.ask(Identity)
     const caller = await waypost.kit.db.tx(async (sql) => {

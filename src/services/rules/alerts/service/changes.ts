@@ -212,8 +212,8 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
 }
 
 /**
- * Counts the entry towards the quota of the tenant, and its alert if it is new. Above the quota, the history leaves out UPDATED, because
- * rules can update an alert any number of times.
+ * Counts a lifecycle event, and its alert if the alert is new, towards the quota of the tenant. Returns whether the event is stored. Above
+ * the quota, UPDATED is not stored, because rules can update an alert any number of times.
  */
 function isStored(
   quota: Kit['quota'],

@@ -29,7 +29,7 @@ export interface ActionTypeDefinition {
   fields: Readonly<Record<string, TSchema>>
   /** Scopes that the writer of the action needs on the tenant, because the action acts on the writer's behalf (document 5, 5.14). */
   needs: readonly string[]
-  /** Checks fields together, and returns them with defaults. */
+  /** Checks conditions on several fields, and returns the fields with defaults. */
   complete?(fields: Record<string, unknown>): Record<string, unknown>
   example: Record<string, unknown>
 }

@@ -2,7 +2,7 @@ import { Text, Type } from '../../../../kernel/schema.ts'
 import { alertType, isAlertType, messageLength, severityLevel, severityLevels } from '../names.ts'
 import { type ActionTypeDefinition, type Attribute, allowOne, requireOne } from './action-type.ts'
 
-/** Fields that alert activation and alert resolution share. */
+/** The attribute for the type of an alert. Alert resolution has this attribute too, and also `alertFields` and `messageExpression`. */
 export const alertTypeExpression: Attribute = {
   description: 'The type of the alert. Give either this field or `alertType`.',
   literal: 'text',

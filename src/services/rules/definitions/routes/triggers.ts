@@ -14,7 +14,7 @@ export function triggerRoutes(http: Http, triggers: TriggerOperations) {
   }
 }
 
-/** The metadata in a trigger is free-form JSON of the caller. */
+/** Options of routes whose body is a trigger: the metadata in a trigger can be any JSON. */
 const freeForm = { anyJson: 'inside', bodyBytesMax: 256 * 1024 } as const
 
 function routesOf(http: Http, triggers: TriggerOperations, type: TriggerType, segment: string) {

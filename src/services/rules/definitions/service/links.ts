@@ -31,7 +31,7 @@ export interface NamedActions {
 export interface LinkOperations {
   triggersOf(ctx: Ctx, ruleId: string): Promise<LinkedView[]>
   actionsOf(ctx: Ctx, ruleId: string): Promise<{ positiveActions: LinkedView[]; negativeActions: LinkedView[] }>
-  /** Replaces the rule's triggers of a type. With `keep`, adds to them instead. */
+  /** Replaces the rule's triggers of a type. With `keep`, adds triggers and removes none. */
   setTriggers(ctx: Ctx, links: { ruleId: string; type: string; keep?: boolean }, ids: string[]): Promise<void>
   /** Replaces the rule's actions of a type. */
   setActions(ctx: Ctx, links: { ruleId: string; type: string }, named: NamedActions): Promise<void>

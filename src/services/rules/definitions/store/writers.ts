@@ -1,7 +1,7 @@
 /** SQL for the writer of a script, which is the caller that last wrote it. */
 import type { Sql } from '../../../../kernel/db.ts'
 
-/** Sets the writer. Returns false if it is the same as before. */
+/** Sets the writer of a rule or an action. Returns false if the writer is the same as before. */
 export async function setWriter(
   sql: Sql,
   table: 'rules' | 'actions',

@@ -13,7 +13,7 @@ export interface TriggerTypeDefinition {
   fields: Readonly<Record<string, TSchema>>
   /** True if the trigger need not name an application, version or endpoint. If it names none, its runs have no endpoint. */
   isStandalone?: boolean
-  /** Checks fields together, and returns them with defaults. */
+  /** Checks conditions that a schema cannot express, and returns the fields with defaults. */
   complete?(fields: Record<string, unknown>): Record<string, unknown>
   example: Record<string, unknown>
 }

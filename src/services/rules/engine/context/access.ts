@@ -7,14 +7,14 @@ export interface HostAccess {
   endpoint: EndpointRef | undefined
   /**
    * Returns the caller of the script's requests to the platform: the writer of the script with its current permissions, or the caller of an
-   * evaluation.
+   * evaluation, test run or replay.
    */
   caller(): Promise<Caller | undefined>
   /** False in evaluations and test runs. */
   hasSecrets: boolean
   /** True in a test run: only GET requests to the platform are sent. */
   isTry: boolean
-  /** The run to which the script's requests to the platform belong. */
+  /** The chain and depth of runs that the script's requests to the platform cause (`causeOf` in chain.ts). */
   cause: string
   /** In an evaluation: endpoints that the request body lists as children. The script gets only endpoints that the caller may read. */
   children?: string[] | undefined

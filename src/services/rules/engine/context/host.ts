@@ -19,7 +19,7 @@ export interface HostDeps {
   timeSeries: Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
   configuration: Pick<Configuration, 'effective'>
   http: HttpClient
-  /** Returns the value of a secret that the reader may read. Returns undefined if there is no secret of this name. */
+  /** Returns the value of a secret. Returns undefined if no secret has this name, or if the reader may not read the secret. */
   secretValue(tenantId: string, name: string, reader: Caller): Promise<string | undefined>
 }
 

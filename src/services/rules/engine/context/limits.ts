@@ -13,7 +13,10 @@ export const chainRuns = 200
 /** Time for the actions of a rule that is executed on demand, after the rule itself has ended. */
 export const actionsWaitMs = 5000
 
-/** All runs use this one object, because a message to a thread of the sandbox contains it only once, however many jobs refer to it. */
+/**
+ * The limits of all scripts of rules, in one object that all runs share: a message to a thread of the sandbox contains a shared object only
+ * once, however many jobs refer to it.
+ */
 export const scriptLimits: Partial<Limits> = {
   calls: { http: httpCalls, read: endpointReads, secret: secretReads },
   // A page of 10,000 points is larger than the default limit.

@@ -13,7 +13,7 @@ export interface RuleEvent {
   type: TriggerType
   /** Id of the event. It stays the same if the event is stored again, so that its traces have the same ids. */
   eventId: string
-  /** Milliseconds since 1970. */
+  /** Time of the event, in milliseconds since 1970. */
   at: number
   endpoint?: EventEndpoint
   /** The payload in `ctx.trigger`, under the key of the trigger type. */

@@ -65,7 +65,7 @@ export async function takeOver(sql: Sql, from: string, to: string): Promise<stri
   return rows.map(({ tenantId }) => tenantId)
 }
 
-/** Counts one more start of each of these rows, which this node has taken over. Returns, for each row, its starts on all nodes. */
+/** Counts a start of each of these rows, which this node has taken over. Returns, for each row, the number of its starts on all nodes. */
 export async function countStarts(sql: Sql, ids: number[]): Promise<(number | undefined)[]> {
   const rows = await sql<{ id: number; takeovers: number }[]>`
     update rules.events set takeovers = takeovers + 1 where id = any(${ids}::bigint[]) returning id, takeovers`
