@@ -57,7 +57,7 @@ const keyList = (sql: Sql, keys: AlertKey[]) => sql`
     ${keys.map(({ entityId }) => entityId)}::text[], ${keys.map(({ alertType }) => alertType)}::text[])
     as k(tenant_id, entity_type, entity_id, alert_type)`
 
-/** Returns those of the keys that have an open alert, without a lock. */
+/** Returns the keys that have an open alert, without locking the alerts. */
 export async function findOpen(sql: Sql, keys: AlertKey[]): Promise<AlertKey[]> {
   return await sql<AlertKey[]>`
     select k.* from ${keyList(sql, keys)}

@@ -5,8 +5,8 @@ import { sizeOfDefinitions } from '../store/sizes.ts'
 import type { Deps } from './deps.ts'
 
 /**
- * Throws 400 if the definitions of the tenant exceed the limit, unless they are not larger than `before`, their size before the change.
- * Call it after a change, in its transaction. Changes at the same time can exceed the limit together by a few definitions.
+ * Throws 400 if the definitions of the tenant are larger than the limit, and larger than `before`, their size before the change. Call it
+ * after a change, in its transaction. Changes at the same time can exceed the limit together by a few definitions.
  */
 export async function checkDefinitionLimit({ kit }: Pick<Deps, 'kit'>, sql: Sql, tenantId: string, before = 0) {
   const { definitionBytesPerTenant: limit } = kit.settings

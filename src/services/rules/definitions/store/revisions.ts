@@ -28,8 +28,8 @@ export interface ChangedTenants {
 }
 
 /**
- * Returns an SQL expression for `ChangedTenants`: the tenants whose last change is by a transaction that was running or had not begun at
- * the call that returned `since`. Without `since`, it lists no tenants.
+ * Returns an SQL expression for `ChangedTenants`: the tenants whose last change is by a transaction that had not begun, or may still have
+ * been running, at the call that returned `since`. Without `since`, it lists no tenants.
  */
 export const changedTenants = (sql: Sql, since: string | undefined): Fragment => sql`
   jsonb_build_object('next', pg_snapshot_xmin(pg_current_snapshot())::text, 'tenantIds',
