@@ -1,5 +1,5 @@
 /**
- * Sends samples over MQTT with QoS 1 to the whole platform in three cases: no application has a template; another application has a
+ * Sends samples over MQTT with QoS 1 to a complete platform in three cases: no application has a template; another application has a
  * template; the application itself has a template with a pipeline. Each PUBACK follows the commit of the sample and its document.
  */
 import { bearer, client } from '../../test/harness/client.ts'

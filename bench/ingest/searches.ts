@@ -54,7 +54,7 @@ export async function searches(): Promise<Figure[]> {
 
 const nextDay = (date: Date) => (Math.floor(date.getTime() / dayMs) + 1) * dayMs
 
-/** Inserts documents of ten days by SQL, evenly over endpoints and time. */
+/** Inserts documents of ten days by SQL, distributed evenly over endpoints and time. */
 async function fill({ ask, sql, tenantId }: BenchPlatform, until: number): Promise<number> {
   const answer = await ask(`PUT /asf/api/v1/${tenantId}-${applicationName}/_template`, {
     settings: { index: { retention_days: 0 } },

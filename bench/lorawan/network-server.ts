@@ -16,7 +16,7 @@ export interface NetworkServer {
   ready(): number
   /** Sends an uplink with QoS 1. Returns false if the user has no session. */
   send(username: string, netDeviceId: string, message: object): boolean
-  /** Milliseconds until the acknowledgement of each uplink since the last call. */
+  /** Returns the milliseconds from each uplink to its acknowledgement, for the acknowledgements since the last call. */
   takeLatencies(): number[]
   pending(): number
   close(): void

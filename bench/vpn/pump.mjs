@@ -1,6 +1,6 @@
 /**
- * `pump.mjs sink <port>` counts the bytes of connections. `pump.mjs flood <host> <port> <ms>` sends bytes for this time, and prints the
- * number of bytes and milliseconds.
+ * `pump.mjs sink <port>` counts the bytes of each connection. `pump.mjs flood <host> <port> <ms>` sends bytes to it for this many
+ * milliseconds, and prints the number of bytes that arrived and the duration.
  */
 import { connect, createServer } from 'node:net'
 

@@ -1,5 +1,6 @@
 /**
- * Compares a tunnel of `waypost vpn` with a tunnel of an OpenVPN server that the bench starts itself, alternately, in network namespaces.
+ * Measures in turn a tunnel of `waypost vpn` and a tunnel of an OpenVPN server that the bench starts itself. The programs run in network
+ * namespaces.
  */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The syntax tree. `at` is the offset in the source to which an error refers. */
+/** The syntax tree of a script. `at` is the offset in the source at which errors of a node are reported. */
 
 export interface TypeName {
   at: number

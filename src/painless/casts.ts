@@ -107,7 +107,7 @@ function textToChar(value: string): number {
 
 const castCache = new Map<string, Convert>()
 
-/** Returns the function that casts a reference to this type at run time. */
+/** Returns a function that casts a reference to the type `to` while the script runs. It throws if the cast is not possible. */
 export function castFromDef(to: Type, explicit: boolean): Convert {
   const key = `${to.name} ${explicit}`
   const known = castCache.get(key)

@@ -8,8 +8,8 @@ const elementBytes = 16
 const entryBytes = 64
 
 /**
- * The document in progress. It is a map with additional entries, its metadata, that are computed when they are read. Conditions must not
- * change it. This state is kept beside the map, because adding it to the map would cost more than running the script.
+ * The document that a pipeline is processing. `read` computes metadata, which scripts read like entries of `map`. While a condition runs,
+ * `locked` makes the document read-only. Storing this state in the map itself would cost more than running the script.
  */
 const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: (key: unknown) => unknown } = {
   map: undefined,
@@ -17,7 +17,7 @@ const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: 
   read: () => undefined,
 }
 
-/** Sets the map with additional entries. `read` returns undefined for a key that it does not have. */
+/** Sets the document that is being processed. `read` returns the metadata field with a key, or undefined if there is no such field. */
 export function setOverlay(map: Map<unknown, unknown> | undefined, read: (key: unknown) => unknown): void {
   overlay.map = map
   overlay.read = read

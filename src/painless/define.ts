@@ -15,7 +15,7 @@ import {
 } from './types.ts'
 import { boxerOf, type JavaFunction } from './values.ts'
 
-/** The implementation of a method. Its parameters are the receiver and the arguments. */
+/** The implementation of a method. It takes the receiver, except for static methods, and the arguments. */
 type Body = (...args: never[]) => unknown
 export type Methods = Record<string, Body>
 
@@ -100,7 +100,7 @@ const lengthOf = (value: unknown): number => {
   return typeof builder === 'string' ? builder.length : 0
 }
 
-/** Returns the method with a call that counts the lengths of the texts that it reads. */
+/** Returns a method that first counts the work of reading its texts: the receiver and the first argument. */
 function metered(method: Method): Method {
   const { call } = method
   return {
@@ -150,7 +150,7 @@ function functionalOf(text: string, info: ClassInfo): Method {
   return { ...method, call: wrapResult(method.returns, call) }
 }
 
-/** Converts the result of a lambda, which is a reference. A primitive result type needs the number inside it. */
+/** Returns `call` with a conversion of its result: a lambda returns a reference, but a primitive result type needs the number inside it. */
 function wrapResult(type: Type, call: JavaFunction): JavaFunction {
   if (!type.primitive || type === voidType || type === defType) return call
   const unbox = unboxers[type.name]

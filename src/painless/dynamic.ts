@@ -49,7 +49,7 @@ function castArgument(method: Method, arg: unknown, index: number): unknown {
   return arg.late(target, type)
 }
 
-/** Builds a call of a method by name. The method for the class of the last receiver is cached. */
+/** Returns a function that calls a method by name. It caches the method that it found for the class of the last receiver. */
 export function dynamicCall(name: string, arity: number): (receiver: unknown, args: unknown[]) => unknown {
   let lastClass: string | undefined
   let lastMethod: Method | undefined
@@ -124,7 +124,7 @@ export function writeItem(list: unknown[], index: number, value: unknown): void 
   list[checkedIndex(index, list.length, 'IndexOutOfBoundsException')] = value
 }
 
-/** Creates the error for a text if a number is expected. Other wrong types are class cast exceptions. */
+/** Creates the error for a text in place of a number. For other wrong types, a ClassCastException is thrown. */
 const wrongType = (value: unknown, type: string): JavaThrow =>
   new JavaThrow(
     'java.lang.invoke.WrongMethodTypeException',
@@ -137,7 +137,7 @@ const toIndex = (index: unknown): number => {
   return castIndex(index)
 }
 
-/** Reads `target[index]` of a reference. */
+/** Reads `target[index]` of a reference: a map, a list or an array. */
 export function readIndex(target: unknown, index: unknown): unknown {
   if (target instanceof Map) return getEntry(target, index)
   if (Array.isArray(target)) return readItem(target, toIndex(index))

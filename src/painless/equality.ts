@@ -52,7 +52,7 @@ function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): b
   return true
 }
 
-/** Returns a text that equal objects share and different objects do not. */
+/** Returns a text that is the same for equal objects, and different for objects that are not equal. */
 export function keyText(value: unknown): string {
   steps(1)
   if (typeof value === 'string') {

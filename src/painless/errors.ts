@@ -2,9 +2,9 @@
 export class JavaThrow extends Error {
   /** Full Java name, for example `java.lang.IllegalArgumentException`. */
   readonly javaClass: string
-  /** True for errors (limits, explain) that `catch (Exception e)` must not catch. */
+  /** True for errors that `catch (Exception e)` must not catch: an exceeded limit, and `Debug.explain`. */
   readonly fatal: boolean
-  /** Offset in the source. It is set once, by the innermost statement. */
+  /** Not used. The position of a runtime error is `trace.at` (compile/statements.ts). */
   offset = -1
   /** False for an exception without a message, which Java prints as `null`. */
   readonly hasMessage: boolean

@@ -149,7 +149,7 @@ function readInt(reader: Reader): number | undefined {
   const digits = at - first
   const isOther = digits === 0 || digits > intDigits || code === 46 || code === 69 || code === 101
   if (isOther || (digits > 1 && text.charCodeAt(first) === 48)) return undefined
-  // JSON has the value -0, which is the int 0.
+  // JSON allows -0, which becomes the int 0.
   reader.at = at
   return isNegative ? -value | 0 : value
 }
@@ -236,7 +236,7 @@ function doubleJson(value: number): string {
 
 /** Matches a text that JSON contains unchanged, as most texts are. */
 const plainText = /^[ !#-[\]-~]*$/
-/** Longer texts are faster with `JSON.stringify`. */
+/** Maximum length of a text that is compared with `plainText`. For longer texts, `JSON.stringify` is faster. */
 const plainTextLength = 100
 
 const jsonOfText = (text: string) =>
@@ -244,7 +244,7 @@ const jsonOfText = (text: string) =>
 
 function writeMap(map: DocumentMap, writer: Writer, depth: number): string {
   if (!isSortedMap(map)) {
-    // Iterating over the map takes half of the time of reading its keys first.
+    // Iterating over the map takes half as long as reading its keys first.
     countIteration(map)
     let text = ''
     for (const [key, value] of map) text += writeField(text === '' ? '' : ',', key, value, writer, depth)

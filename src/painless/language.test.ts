@@ -242,7 +242,7 @@ test('a script with a regular expression is rejected if the setting turns regula
     assert.throws(() => run(source, false), /Regexes are disabled/, source)
 })
 
-test('a loop of 999,999 iterations is within the limit', () => {
+test('a loop of 999,999 iterations is within the limit of steps, and a loop of 1,000,000 iterations exceeds it', () => {
   assert.equal(run('for (int x = 0; x < 999999; ++x) {}'), null)
   assert.throws(() => run('for (int x = 0; x < 1000000; ++x) {}'), /1000000 steps/)
 })

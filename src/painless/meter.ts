@@ -16,8 +16,8 @@ const depthMax = 400
 const clockInterval = 256
 
 /**
- * The counters of the document being processed. Scripts run synchronously, so one set of counters per thread is enough. Closures can access
- * it without a parameter.
+ * The counters of the document that is being processed. Scripts run synchronously, so one set of counters per thread is enough, and
+ * closures can access the counters without a parameter.
  */
 const meter = {
   steps: documentLimits.steps,
@@ -100,7 +100,7 @@ export function leaveCall(): void {
   meter.depth--
 }
 
-/** Returns the number of open calls. A handler of exceptions restores it with `restoreDepth`. */
+/** Returns the number of nested calls at present. When `catch` handles an exception, `restoreDepth` restores the number of its `try`. */
 export const callDepth = (): number => meter.depth
 
 export function restoreDepth(depth: number): void {

@@ -197,9 +197,7 @@ export function defEquals(left: unknown, right: unknown): boolean {
   return equal(left, right)
 }
 
-/**
- * Implements `===` of references. It is true for the same object. Numbers and texts count as the same if their class and value are equal.
- */
+/** Implements `===` of references: true for the same object, and for numbers and texts with the same class and value. */
 export function identical(left: unknown, right: unknown): boolean {
   if (left === right) return true
   const kind = numberKind(left)
@@ -247,7 +245,7 @@ export function defUnary(operator: '+' | '-' | '~', value: unknown): unknown {
   throw needed(operator, value)
 }
 
-/** Returns the result of `x += y`. If both are numbers, it has the type that `x` had. */
+/** Converts the result of `x + y` for `x += y`: if the result and `x` are numbers, the result gets the type that `x` had. */
 export function defCompound(former: unknown, result: unknown): unknown {
   const kind = numberKind(former)
   const resultKind = numberKind(result)

@@ -108,8 +108,8 @@ function parseUnsigned(cursor: Cursor): Expression {
 }
 
 /**
- * Parses `(type) operand`. After a class name in parentheses, a sign starts a sum. After a primitive type or def, the sign belongs to the
- * operand.
+ * Parses `(type) operand`. A `+` or `-` after a primitive type or `def` in parentheses is the sign of the operand. After any other type, it
+ * is a binary operator, so there is no cast.
  */
 function parseCast(cursor: Cursor): Expression | undefined {
   if (!isNext(cursor, '(')) return undefined

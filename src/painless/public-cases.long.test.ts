@@ -53,7 +53,7 @@ function run(source: string): unknown {
   return script.run(new Map())
 }
 
-/** Returns what is wrong with the result of a script, or undefined. The text and the class must be right. */
+/** Returns what is wrong with the result of a script. Returns undefined if the text and the class of the result are right. */
 function mistake({ source }: Case, expected: Expected): string | undefined {
   try {
     const result = run(source)

@@ -26,7 +26,7 @@ export interface ScriptOptions {
 }
 
 export interface Script {
-  /** Runs the script with the values of its variables. Throws `ScriptError`. The meter must be started before. */
+  /** Runs the script with the values of its variables. Throws `ScriptError`. The caller must have called `startMeter` before. */
   run: (...values: unknown[]) => unknown
 }
 

@@ -3,7 +3,7 @@ import { JavaThrow } from './errors.ts'
 import { allocateText, steps } from './meter.ts'
 import { type Box, isJavaArray, javaClassOf, marksOf } from './values.ts'
 
-/** Prints a double as Java does: with at least one digit after the point, and with `E` from 10^7 and below 10^-3. */
+/** Prints a double as Java does: with at least one digit after the point, and with an exponent (`E`) from 10^7 on and below 10^-3. */
 export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (value === Infinity) return 'Infinity'

@@ -8,12 +8,15 @@ const nestingMax = 150
 
 const primitives = new Set(['boolean', 'byte', 'short', 'char', 'int', 'long', 'float', 'double', 'def', 'void'])
 
-/** A position in the list of tokens, with functions that all parts of the parser use. */
+/** The state of the parser: its position in the list of tokens, and the nesting depth. */
 export interface Cursor {
   tokens: Token[]
   position: number
   depth: number
-  /** Parses `{ … }`. It is passed as a function, because lambdas contain statements and statements contain lambdas. */
+  /**
+   * Parses `{ … }`. The parser of expressions calls this function for the body of a lambda. It cannot import the function, because the
+   * parser of statements imports the parser of expressions.
+   */
   parseBlock: (cursor: Cursor) => Statement[]
 }
 
@@ -67,8 +70,8 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
 }
 
 /**
- * Parses the name of a type, with package and `[]`, that begins `ahead` tokens after the position. `length` is the number of tokens of the
- * name. Returns undefined if there is no such name.
+ * Reads the name of a type, with package and `[]`, that begins `ahead` tokens after the position, and does not move the position. `length`
+ * is the number of tokens of the name. Returns undefined if there is no such name.
  */
 export function typeAhead(cursor: Cursor, ahead = 0, brackets = true): (TypeName & { length: number }) | undefined {
   const first = peek(cursor, ahead)

@@ -23,7 +23,7 @@ export interface Method {
   readonly signature: string
   /** True if a subclass overrides the method, so that a call must look up the method by the class of the object. */
   overridden?: boolean
-  /** Set by `dynamic.ts`: functions that convert references to arguments, and the result to a reference. */
+  /** Set by `dynamic.ts`: functions that convert references to arguments (null if none is needed), and the result to a reference. */
   casts?: ((value: unknown) => unknown)[] | null
   boxResult?: ((value: never) => unknown) | undefined
 }
@@ -81,7 +81,7 @@ export function arrayOf(element: Type): Type {
   return type
 }
 
-/** Returns the type with this name, which may be short or full and may have `[]`. Returns undefined if there is no such class. */
+/** Returns the type with this name, which may be short or full and may have `[]`. Returns undefined if there is no such type. */
 export function findType(name: string): Type | undefined {
   if (name.endsWith('[]')) {
     const element = findType(name.slice(0, -2))
@@ -120,7 +120,7 @@ export function declareClass(name: string, supers: string[]): ClassInfo {
   return info
 }
 
-/** Returns the class and its ancestors, nearest first. */
+/** Returns the names of the class and its ancestors, in the order in which methods are looked up. */
 export function ancestorsOf(info: ClassInfo): Set<string> {
   if (info.ancestors) return info.ancestors
   const found = new Set([info.name])

@@ -29,9 +29,9 @@ export interface Marks {
   readOnly?: boolean
   /** Order of a TreeMap or TreeSet. */
   compare?: (left: unknown, right: unknown) => number
-  /** Sorted keys. They are dropped when a key is added or removed. */
+  /** Sorted keys of a TreeMap or elements of a TreeSet. They are sorted again after one is added or removed. */
   sorted?: unknown[] | undefined
-  /** Keys that are objects. Each is stored under a text that represents its value. */
+  /** Keys that are objects, by their `keyText`. Equal objects have the same text and therefore share one key. */
   objectKeys?: Map<string, unknown>
 }
 
@@ -52,7 +52,7 @@ export const isInteger = (value: unknown): value is number => typeof value === '
 
 export const makeBox = (box: BoxKind, value: number): Box => ({ box, value })
 
-/** Returns the reference to a double. */
+/** Returns a double as a reference: a Box if the number would look like an Integer. */
 export function boxDouble(value: number): number | Box {
   return (value | 0) === value ? makeBox('double', value) : value
 }
@@ -80,11 +80,14 @@ export function numberKind(value: unknown): NumberKind | undefined {
   return undefined
 }
 
-/** Returns the number inside a reference. The kind must not be `long`. */
+/** Returns the number inside a reference. A long that a double cannot represent is rounded. */
 export const plainNumber = (value: unknown): number =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : (value as Box).value
 
-/** Converts a number to a 64-bit integer as Java does: NaN becomes 0, and values outside the range are limited to it. */
+/**
+ * Converts a number to a 64-bit integer as Java does: NaN becomes 0, and a number outside of the range becomes the nearest long. A bigint
+ * keeps only its lower 64 bits.
+ */
 export function toLong(value: number | bigint): bigint {
   if (typeof value === 'bigint') return BigInt.asIntN(64, value)
   if (Number.isNaN(value)) return 0n
@@ -93,7 +96,7 @@ export function toLong(value: number | bigint): bigint {
   return BigInt(Math.trunc(value))
 }
 
-/** Converts a double to an int as Java does. A bigint loses its upper half. */
+/** Converts a number to an int as Java does. A bigint keeps only its lower 32 bits. */
 export function toInt(value: number | bigint): number {
   if (typeof value === 'bigint') return Number(BigInt.asIntN(32, value))
   if (Number.isNaN(value)) return 0
@@ -125,7 +128,7 @@ export function convertNumber(raw: number | bigint, from: NumberKind, to: Number
 export const unboxTo = (value: unknown, kind: NumberKind, to: NumberKind): number | bigint =>
   convertNumber(typeof value === 'object' ? (value as Box).value : (value as number | bigint), kind, to)
 
-/** Returns the reference to a raw number of this kind. */
+/** Returns a number of this kind, in the representation of a variable, as a reference. */
 export function boxNumber(raw: number | bigint, kind: NumberKind): unknown {
   if (kind === 'int' || kind === 'long') return raw
   return kind === 'double' ? boxDouble(raw as number) : makeBox(kind, raw as number)

@@ -68,7 +68,7 @@ defineClass('java.math.MathContext', {
 
 const digitsIn = (value: bigint): number => String(value < 0n ? -value : value).length
 
-/** Rounds to the digits of a context. Rounding up may add a digit, which is removed again. */
+/** Rounds a number to the precision of a context. If rounding up adds a digit (999 becomes 1000), the loop rounds again. */
 function round(self: BigDecimal, { precision, mode }: MathContext): BigDecimal {
   let rounded = self
   while (precision > 0 && digitsIn(rounded.unscaled) > precision) {
@@ -82,7 +82,7 @@ function divideIn(self: BigDecimal, other: BigDecimal, context: MathContext): Bi
   if (context.precision === 0) return divideExactly(self, other)
   const extra = context.precision + digitsIn(other.unscaled) - digitsIn(self.unscaled) + 3
   const preferred = self.scale - other.scale
-  // The digits beyond the precision decide the rounding. A remainder is represented by a last digit of 1.
+  // The quotient gets more digits than the precision, and these decide the rounding. If there is a remainder, a digit 1 is appended.
   const scale = Math.max(preferred + extra, preferred, 0)
   const exact = divide(self, other, scale, 'DOWN')
   const [product, value] = aligned(make(exact.unscaled * other.unscaled, exact.scale + other.scale), self)

@@ -64,7 +64,7 @@ function bitsOf(self: BitSet): number[] {
   return bits
 }
 
-/** Finds the next bit that is set, or that is not set. `by` is the direction. */
+/** Finds the next bit from the index `from` on that is set or, if `isSet` is false, not set. `by` is the direction. */
 function nearest(self: BitSet, from: number, isSet: boolean, by: 1 | -1): number {
   const end = by === 1 ? self.words.length * 32 : -1
   for (let index = from; by === 1 ? index < end : index > end; index += by) {

@@ -240,7 +240,7 @@ defineClass('java.text.Normalizer.Form', {
 })
 const normalized = (text: unknown, { name }: { name: string }): string => {
   const parsedText = sequenceText(text)
-  // The text is counted before it is built, so its length is an estimate. Few characters become more than 4; one becomes 18.
+  // The memory is counted before the text exists, so its length is an estimate: few characters become more than 4 characters.
   allocateText(parsedText.length * 4)
   return parsedText.normalize(name)
 }

@@ -69,7 +69,7 @@ export interface Mode extends JavaObject {
   text: () => string
 }
 
-/** Divides and rounds. The variable `twice` compares twice the remainder with the divisor. */
+/** Divides and rounds. The variable `twice` is positive if the remainder is more than half of the divisor, and 0 if it is half. */
 export function divideRounded(value: bigint, by: bigint, mode: string): bigint {
   if (by === 0n) throw new JavaThrow('java.lang.ArithmeticException', '/ by zero')
   const quotient = value / by

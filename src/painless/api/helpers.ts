@@ -3,7 +3,7 @@ import { JavaThrow } from '../errors.ts'
 import { booleanType, doubleType, intType, longType } from '../types.ts'
 import type { JavaFunction } from '../values.ts'
 
-/** Convert results of lambdas and elements of lists to primitive values. */
+/** Converts the result of a lambda or an element of a list to a primitive value, as the following functions do. */
 export const asInt = castFromDef(intType, false) as (value: unknown) => number
 export const asLong = castFromDef(longType, false) as (value: unknown) => bigint
 export const asDouble = castFromDef(doubleType, false) as (value: unknown) => number

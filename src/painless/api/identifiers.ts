@@ -45,7 +45,7 @@ function parseUuid(text: string | null): Uuid {
   return fromHex(groups.map((group, at) => group.padStart(lengths[at]!, '0')).join(''))
 }
 
-/** Sets the version bits in 16 bytes. */
+/** Returns the UUID with these 16 bytes, after the bits for version and variant have been set in them. */
 function versioned(bytes: Buffer, version: number): Uuid {
   bytes[6] = (bytes[6]! & 0x0f) | (version << 4)
   bytes[8] = (bytes[8]! & 0x3f) | 0x80

@@ -27,7 +27,7 @@ import {
 } from './helpers.ts'
 import { getByPath } from './paths.ts'
 
-/** An Iterator over the elements that a collection had when the iterator was created. */
+/** An Iterator or ListIterator over `items`. `next` is the index of the next element. */
 export interface Iteration extends JavaObject {
   items: unknown[]
   next: number
@@ -53,7 +53,7 @@ export function itemsOf(collection: unknown): unknown[] {
   throw new JavaThrow('java.lang.NullPointerException', 'the collection is null')
 }
 
-/** Returns an iterator of the list itself. Removing an element moves the iterator's position back. */
+/** Returns an iterator over a list. Its `remove` removes the element from the list, so the position of the iterator moves back. */
 function liveIterator(list: List): Iteration {
   const iterator = iteratorOf(list, (_item, index) => {
     changeList(list)

@@ -200,8 +200,8 @@ const mapMethods: Methods = {
 }
 
 /**
- * Returns methods of a view. Scripts usually drop keys with `keySet().removeIf` and similar calls, so the view passes removals on to the
- * map.
+ * Returns the methods of a view of a map's keys or values. Scripts usually remove entries with `keySet().removeIf` and similar calls, so
+ * `drop` removes the entry of an item from the map.
  */
 const viewMethods = (drop: (view: ViewOf, item: unknown, index: number) => void): Methods => ({
   'boolean add(def)': () => {

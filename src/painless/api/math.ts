@@ -74,7 +74,7 @@ const two: Record<string, (left: number, right: number) => number> = {
   nextAfter: (left, right) => (left === right ? right : left < right ? nextUp(left) : -nextUp(-left)),
 }
 
-/** Rounds half up to a long. NaN becomes 0, and values outside the range of long are limited to it. */
+/** Rounds half up to a long. NaN becomes 0, and a value outside of the range of long becomes the nearest long. */
 const round = (value: number): bigint => toLong(Math.floor(value + 0.5))
 
 const methods: Record<string, (...args: never[]) => unknown> = {

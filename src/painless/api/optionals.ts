@@ -8,7 +8,7 @@ import { asBoolean, asDouble, asInt, asLong, type Fn, noSuchElement } from './he
 export type NumberStream = 'Int' | 'Long' | 'Double'
 
 interface Optional extends JavaObject {
-  /** The raw value of the kind; null if the Optional is empty. */
+  /** The value: a primitive value in OptionalInt, OptionalLong and OptionalDouble; null if the Optional is empty. */
   value: unknown
   text: () => string
   equals: (other: unknown) => boolean

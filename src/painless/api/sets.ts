@@ -68,7 +68,7 @@ const poll = (self: JavaSet, item: unknown): unknown => {
   return item
 }
 
-/** Returns the part of the set between two items. Null leaves an end open. */
+/** Returns the part of a sorted set between two items. If `from` or `to` is null, the part has no limit at this end. */
 function between(
   self: JavaSet,
   from: { item: unknown; inclusive: boolean } | null,

@@ -5,7 +5,7 @@ import { epochOf, type Temporal } from '../time/temporal.ts'
 import type { JavaObject } from '../values.ts'
 import { between, type Enumerated, unitMonths, unitSeconds, units, unsupported } from './time-units.ts'
 
-/** A Duration. Its nanoseconds are one integer. */
+/** A Duration. `nanos` is its whole length in nanoseconds. */
 export interface Duration extends JavaObject {
   nanos: bigint
   text: () => string

@@ -135,7 +135,7 @@ function truncate(self: Temporal, unit: Enumerated): Temporal {
   return withDateTime(self, self.day, Math.floor(self.nano / nanos) * nanos)
 }
 
-/** Sets a field by adding the difference to its current value, in the unit of the field. */
+/** Sets a field of a date or time. Throws if the class does not have this field. */
 export function withField(self: Temporal, field: Enumerated, value: bigint): Temporal {
   const setter = fieldSetters[field.name]
   if (!setter || !supports(self, field)) throw unsupported(field.name)

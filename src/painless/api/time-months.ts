@@ -139,7 +139,7 @@ defineClass('java.util.TimeZone', {
   },
 })
 
-/** Builds the pattern of a formatter part by part. */
+/** A DateTimeFormatterBuilder. `pattern` consists of the parts that were appended so far. */
 interface FormatterBuilder extends JavaObject {
   pattern: string
   defaults: Map<string, number>

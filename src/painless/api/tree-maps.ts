@@ -12,7 +12,7 @@ const sortedMarks = (javaClass: string, comparator: Fn | null): Marks => ({
 })
 const newTree = (comparator: Fn | null = null): JavaMap => mark(new Map(), sortedMarks('java.util.TreeMap', comparator))
 
-/** Returns the nearest key in a sorted collection, in a direction. It may be the key itself. */
+/** Returns the nearest key above (`side` 1) or below (-1) a key. If `inclusive` is true, the key itself counts too. */
 function nearestKey(
   sorted: unknown[],
   key: unknown,
@@ -42,7 +42,7 @@ const requireKey = (key: unknown): unknown => {
   return key
 }
 
-/** Returns the part of the map between two keys. Null leaves an end open. */
+/** Returns the part of a sorted map between two keys. If `from` or `to` is null, the part has no limit at this end. */
 function between(
   self: JavaMap,
   from: { key: unknown; inclusive: boolean } | null,

@@ -21,7 +21,7 @@ import { type Compiled, castTo, findVariable, type Run, type Scope } from './con
 type Read = (target: unknown, key: unknown) => unknown
 type Write = (target: unknown, key: unknown, value: unknown) => void
 
-/** A variable, field or element whose value can be read, and possibly assigned. */
+/** A variable, field or element that a script can read (`read`, `slot`) or assign (`write`, `slot`). */
 export interface Assignable {
   type: Type
   at: number
@@ -159,7 +159,7 @@ const elementAssignable = (element: Type): { type: Type; read: Read; write: Writ
   },
 })
 
-/** Casts an element. An array may have a narrower element type than its variable. */
+/** Casts a value to the element type of an array, which may be narrower than the element type of the variable that holds the array. */
 function recast(elementType: string, element: Type, value: unknown): unknown {
   const cast = castFromDef(findType(elementType)!, false) as (value: unknown) => unknown
   const box = boxerFor(element)

@@ -32,7 +32,10 @@ import { stringifier } from './stringify.ts'
 
 const stringType = (): Type => findType('String')!
 
-/** Returns the type in which numbers of these types are combined. Returns undefined if they cannot be combined. */
+/**
+ * Returns the type in which numbers of these types are combined. Returns undefined if they cannot be combined; if `decimal` is false, this
+ * includes floats and doubles.
+ */
 export function promoteNumeric(left: Type, right: Type, decimal: boolean): Type | undefined {
   if (left === defType || right === defType) return defType
   if (!isNumeric(left) || !isNumeric(right)) return undefined

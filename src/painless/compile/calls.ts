@@ -75,7 +75,7 @@ export function compileMethod(node: ExpressionOf<'method'>, scope: Scope): Compi
   }
 }
 
-/** Rejects methods that take the text of a regular expression if the setting disables regular expressions. */
+/** Rejects the static methods of `Pattern`, which take the text of a regular expression, if regular expressions are disabled. */
 function checkRegex(method: Method, scope: Scope, at: number): void {
   if (method.owner.name !== 'java.util.regex.Pattern' || scope.owner.script.regexEnabled) return
   throw new CompileError(at, 'Regexes are disabled. The operator of this platform can enable them.')
@@ -117,7 +117,10 @@ function dynamicMethod(node: ExpressionOf<'method'>, target: Compiled, scope: Sc
   return { type: defType, at: node.at, isStatement: true, run }
 }
 
-/** Calls the method of the object's own class. The method of the last class is cached. */
+/**
+ * Returns a function that calls `method` or, if the class of the object overrides the method, the overriding method. The method for the
+ * class of the last object is cached.
+ */
 function virtualCall(method: Method): Method['call'] {
   let lastClass: string | undefined
   let lastCall = method.call

@@ -3,7 +3,7 @@ import { castBetween, unchanged } from '../casts.ts'
 import { CompileError } from '../errors.ts'
 import { findType, type Type } from '../types.ts'
 
-/** The variables of one call. Slot 0 contains the returned value. */
+/** The variables of one call of a function, lambda or script, by slot. Slot 0 contains the returned value. */
 export type Frame = unknown[]
 export type Run = (frame: Frame) => unknown
 
@@ -16,7 +16,7 @@ export interface Compiled {
   constant?: { value: unknown }
   /** True for the literal `null`. */
   isNull?: boolean
-  /** True if it may be used as a statement. */
+  /** True if the expression may be used as a statement. */
   isStatement?: boolean
 }
 
@@ -32,7 +32,7 @@ export interface FunctionScope {
   slots: number
   returns: Type
   script: ScriptScope
-  /** Scope that contains the lambda. */
+  /** For a lambda: the scope that contains it. */
   outer?: Scope
   /** Variables that a lambda captures. Each variable is copied from a slot of the enclosing function to a slot of the lambda. */
   captures: { from: Variable; to: Variable }[]
@@ -53,7 +53,10 @@ export interface LocalFunction {
   call: (args: unknown[]) => unknown
 }
 
-/** State that the parts of the compiler share. Through its functions, the files can call each other without circular imports. */
+/**
+ * State that all files of the compiler share. They call `expression` and `body` through it, because importing these functions would be
+ * circular.
+ */
 export interface ScriptScope {
   functions: Map<string, LocalFunction>
   regexEnabled: boolean
@@ -103,7 +106,10 @@ export function resolveType(name: string, at: number): Type {
   return type
 }
 
-/** Casts a compiled expression. `internal` is true for arguments and results, for which numbers may be boxed. */
+/**
+ * Casts a compiled expression. If `internal` is true, the cast may also box or unbox a value (`int` to `Integer` and back), as for
+ * arguments, operands of `?:` and returned values.
+ */
 export function castTo(expression: Compiled, to: Type, explicit = false, internal = false): Compiled {
   const { type, run, at } = expression
   if (type === to) return expression
@@ -120,7 +126,7 @@ export function castTo(expression: Compiled, to: Type, explicit = false, interna
   return { type: to, at, run: (frame) => apply(run(frame)) }
 }
 
-/** Runs a computation on constants. If it throws, the error is reported as a mistake in the script. */
+/** Runs a computation on constants while the script is compiled. If the computation throws, a compile error is thrown. */
 export function foldSafely<T>(at: number, compute: () => T): T {
   try {
     return compute()

@@ -36,7 +36,10 @@ const constant = (type: Type, at: number, value: unknown): Compiled => ({
   constant: { value },
 })
 
-/** Compiles an expression. `target` is the type that the surrounding expression expects; only lambdas need it. */
+/**
+ * Compiles an expression. `target` is the type that the surrounding expression expects; the type of lambdas, method references and small
+ * integers depends on it.
+ */
 export function compileExpression(node: Expression, scope: Scope, target?: Type): Compiled {
   const { at } = node
   switch (node.kind) {
@@ -207,7 +210,7 @@ function compileInstanceof(node: ExpressionOf<'instanceof'>, scope: Scope): Comp
   return { type: booleanType, at: node.at, run: (frame) => isInstance(operand.run(frame), type) }
 }
 
-/** Returns the type of a conditional expression, whose value is one of two operands. */
+/** Returns the common type of the two operands of `condition ? left : right` or `left ?: right`. */
 function commonType(left: Compiled, right: Compiled): Type {
   if (left.type === right.type) return left.type
   if (left.isNull || right.isNull) {

@@ -40,7 +40,7 @@ function named(lambda: JavaFunction, javaClass: string): JavaFunction {
   return lambda
 }
 
-/** Compiles a lambda or reference whose interface is found at run time. All its types are `def`. */
+/** Compiles a lambda or method reference whose interface is known only at run time. Parameters without a type, and results, are `def`. */
 export function lateFunction(node: Expression, scope: Scope): Run {
   if (node.kind === 'lambda') {
     const compiled = lambdaBody(
@@ -71,7 +71,7 @@ export function lateFunction(node: Expression, scope: Scope): Run {
   }
 }
 
-/** Resolves a reference at run time. A mistake becomes an exception instead of a compile error. */
+/** Resolves a method reference while the script runs. A mistake is thrown as an exception of the language, not as a compile error. */
 function atRunTime<T>(resolve: () => T): T {
   try {
     return resolve()
@@ -94,7 +94,7 @@ function lambdaMaker(node: ExpressionOf<'lambda'>, scope: Scope, method: Method)
   return lambdaBody(node, scope, method.parameters, method.returns)
 }
 
-/** Compiles the body of a lambda. The result creates the function from the surrounding frame. */
+/** Compiles a lambda. The returned function creates the lambda, with the captured variables of the frame that surrounds it. */
 function lambdaBody(
   node: ExpressionOf<'lambda'>,
   scope: Scope,
@@ -208,7 +208,7 @@ const unknownReference = (node: ExpressionOf<'reference'>, owner: string, method
     `function reference [${owner}::${node.name}/${method.parameters.length}] matching [${method.owner.name}, ${method.name}/${method.parameters.length}] not found`,
   )
 
-/** Rejects a method without a result if a result is expected. */
+/** Rejects a referenced method whose result cannot be cast to the result of the interface. */
 function checkResult(node: ExpressionOf<'reference'>, found: Type, method: Method): void {
   if (method.returns === voidType || method.returns === defType) return
   if (found === voidType || !castBetween(found, method.returns, false, true))

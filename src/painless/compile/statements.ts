@@ -29,7 +29,10 @@ export const trace = { at: 0 }
 
 const plain = (exec: Exec): CompiledStatement => ({ exec, returns: false, leaves: false, breaks: false })
 
-/** Compiles statements in a scope of their own. With `last`, the value of the final statement is the result. */
+/**
+ * Compiles statements in a scope of their own. If `last` is true, the value of the final statement is the result of the script, function or
+ * lambda.
+ */
 export function compileBlock(
   statements: Statement[],
   outer: Scope,
@@ -187,7 +190,7 @@ function ifStatement(node: StatementOf<'if'>, scope: Scope, last: boolean): Comp
   }
 }
 
-/** Returns the result of a loop. A loop whose condition is always true can end only by a jump. */
+/** Returns a compiled loop. A loop whose condition is always true ends only by `break`, `return` or an exception. */
 function loopResult(exec: Exec, endless: boolean, body: CompiledStatement | undefined): CompiledStatement {
   const never = endless && !body?.breaks
   return { exec, returns: never, leaves: never, breaks: false }

@@ -21,7 +21,7 @@ export interface Formatter extends JavaObject {
   patterns: Pattern[]
   print: ((value: Temporal) => string) | undefined
   zone: Zone | undefined
-  /** Values of fields that a text does not contain, by their names in patterns. */
+  /** Values for fields that a text does not contain, by the names of the fields in patterns. */
   defaults: ReadonlyMap<string, number> | undefined
   name: string
   text: () => string
@@ -155,7 +155,7 @@ export function parseAny(formatter: Formatter, text: string): Temporal {
   throw parseError(text)
 }
 
-/** Returns the parsed date in days. With `lenient`, parts that the pattern lacks are taken from 1970-01-01. */
+/** Returns the parsed date in days since 1970. If `lenient` is true, parts that the text lacks are taken from 1970-01-01. */
 function resolveDay(fields: Map<string, number>, lenient: boolean): number | undefined {
   const get = (name: string) => fields.get(name)
   const year = get('year') ?? get('weekYear')
@@ -205,7 +205,10 @@ function resolve(
   )
 }
 
-/** Parses a date for the `date` processor. Missing parts are set to the start of the year, and a missing zone to `zone`. */
+/**
+ * Parses a date for the `date` processor, and returns it in `zone`. A missing year is set to `year`, a missing month or day to 1, a missing
+ * time to midnight, and a missing zone to `zone`.
+ */
 export function parseLenient(formatter: Formatter, text: string, zone: Zone, year: number): Temporal | undefined {
   if (text.length > textMax) return undefined
   for (const pattern of formatter.patterns) {

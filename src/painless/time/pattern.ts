@@ -45,7 +45,10 @@ const offsetIn = (value: Temporal): number => {
   return value.offset
 }
 
-/** A numeric field. It is printed with at least `width` digits. A pattern with one letter accepts any number of digits. */
+/**
+ * A numeric field. It is printed with at least `count` digits, the number of its letters. A single letter accepts up to 19 digits, unless
+ * another numeric field follows without a separator (`adjacent`).
+ */
 function numeric(field: string, count: number, get: (value: Temporal) => number, adjacent: boolean): Part {
   const most = adjacent || count > 1 ? Math.max(count, field === 'year' && !adjacent ? 10 : count) : 19
   const match = new RegExp(`[+-]?\\d{${count === 1 ? 1 : count},${most}}`, 'y')

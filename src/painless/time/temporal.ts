@@ -66,7 +66,7 @@ export function zonedLocal(day: number, nano: number, zone: Zone, offset?: numbe
     return make('java.time.ZonedDateTime', ownDay, ownNano, offset, zone)
   const localOffset = offsetForLocal(zone, seconds)
   const actual = offsetAt(zone, seconds - localOffset)
-  // In a gap, the time moves forward by the length of the gap.
+  // If a change of the clock skips the local time, the time moves forward by the length of the change.
   return make(
     'java.time.ZonedDateTime',
     ...carry(ownDay, ownNano + (actual - localOffset) * nanosPerSecond),
@@ -115,7 +115,7 @@ export function withDateTime(self: Temporal, day: number | undefined, nano: numb
   }
 }
 
-/** Adds nanoseconds on the time line, so that changes of the zone's offset are considered. */
+/** Adds seconds and nanoseconds. For a ZonedDateTime, this is elapsed time, so the offset of its zone may change. */
 export function plusNanos(self: Temporal, seconds: number, nano: number): Temporal {
   if (self.javaClass === 'java.time.ZonedDateTime') {
     const at = epochOf(self)

@@ -4,13 +4,13 @@ import { dateTimeError, daysFromCivil } from './civil.ts'
 /** A time zone: a fixed offset in seconds, or a region of the time zone database. */
 export interface Zone {
   id: string
-  /** The offset, if the zone has only one. */
+  /** The offset in seconds of a zone with a fixed offset; undefined for a region. */
   fixed: number | undefined
 }
 
 const utc: Zone = { id: 'Z', fixed: 0 }
 
-/** Cached regions, each with its formatter, and the offset in the quarter of an hour that was looked up last. */
+/** Cached regions by id. `offset` is the offset in `quarter`, the quarter of an hour (since 1970) that was looked up last. */
 const regions = new Map<string, { format: Intl.DateTimeFormat; quarter: number; offset: number }>()
 const regionsMax = 600
 
@@ -97,7 +97,7 @@ export function offsetAt(zone: Zone, epochSeconds: number): number {
   return region.offset
 }
 
-/** Returns the offset for a local time. In a gap, it is the offset before the gap. In an overlap, it is the earlier offset. */
+/** Returns the offset for a local time. If a change of the clock skips or repeats this time, it is the offset before the change. */
 export function offsetForLocal(zone: Zone, localSeconds: number): number {
   if (zone.fixed !== undefined) return zone.fixed
   const before = offsetAt(zone, localSeconds - 86400)

@@ -121,7 +121,7 @@ suite('aggregations', () => {
     }
   })
 
-  test('a histogram has the empty buckets within its bounds', async () => {
+  test('a histogram also returns the empty buckets within its bounds', async () => {
     const { steps } = await aggregate({
       steps: { histogram: { field: 'dataSample.temperature', interval: 10, extended_bounds: { min: 0, max: 40 } } },
     })
@@ -137,7 +137,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('groups within groups are computed over three levels', async () => {
+  test('groupings can be nested over three levels', async () => {
     const { endpoints } = await aggregate({
       endpoints: {
         terms: { field: 'endpointId', order: { _count: 'desc' } },

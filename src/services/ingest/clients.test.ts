@@ -1,6 +1,6 @@
 /**
- * Sends requests with the paths, methods and content types of the clients of Elasticsearch (6 to 9) and OpenSearch. These paths are enough
- * for the clients.
+ * Sends requests with the paths, methods and content types that the clients of Elasticsearch (6 to 9) and OpenSearch use. The clients need
+ * no other paths.
  */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
@@ -140,7 +140,7 @@ test('HEAD returns whether an index exists', async () => {
   assert.deepEqual(Object.keys(await found(`GET /${index}`)), [index])
 })
 
-test('callers of another tenant and callers without permission find nothing at these paths', async () => {
+test('callers of another tenant and callers without permission find nothing at the paths of clients of the search engine', async () => {
   for (const caller of [aTenantAdmin('other'), aCaller()]) {
     const as = waypost.as(caller)
     for (const operation of [`GET ${asf}/${index}`, `GET ${asf}/${index}/_search`, `GET ${asf}/${index}/_count`])

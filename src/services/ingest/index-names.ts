@@ -1,13 +1,12 @@
-/** Index names are looked up and never split, because tenant ids and application names may contain dashes (document 5, 7.2). */
+/** A range of times in milliseconds since 1970. `to` is not part of the range. */
 export interface DateRange {
-  /** Milliseconds since 1970; `to` is not part of the range. */
   from: number
   to: number
 }
 
 export interface Candidate {
   applicationName: string
-  /** The dates that the name selects. If absent, all dates. */
+  /** The dates that the index name selects. If absent, the name selects all dates. */
   dates?: DateRange
 }
 
@@ -15,7 +14,7 @@ const statisticsNames = ['platform-system-traffic-statistics', 'kaa-system-traff
 
 const datePattern = /^(?:\*|(\d{4})(?:[.-](\d{2})(?:[.-](\d{2}))?)?(?:[.-]?\*)?)$/
 
-/** Returns the date range that the end of an index name selects: no range for `*`, undefined if the text is not a date. */
+/** Returns the dates that the end of an index name selects: an empty object for `*`, undefined if the text is not a date. */
 function datesOf(text: string): { dates?: DateRange } | undefined {
   const match = datePattern.exec(text)
   if (!match) return undefined
@@ -33,8 +32,8 @@ function datesOf(text: string): { dates?: DateRange } | undefined {
 export type ParsedIndex = { all: true } | { statistics: true; dates?: DateRange } | { candidates: Candidate[] }
 
 /**
- * Returns the possible meanings of an index name, the longest application name first. Returns undefined if the name does not belong to this
- * tenant.
+ * Returns the possible meanings of an index name, the longest application name first. There may be several, because tenant ids and
+ * application names may contain dashes (document 5, 7.2). Returns undefined if the name does not belong to this tenant.
  */
 export function parseIndex(index: string, tenantId: string): ParsedIndex | undefined {
   if (!index.startsWith(`${tenantId}-`)) return undefined

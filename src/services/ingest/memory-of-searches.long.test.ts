@@ -1,4 +1,4 @@
-/** The memory that many searches at the same time use. The platform runs in its own process, because its heap is measured. */
+/** Measures the memory that many searches at the same time use: the heap of this process, in which the platform runs too. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

@@ -1,4 +1,4 @@
-/** Tests two nodes: templates and pipelines that are written on one node apply on the other node within a second. */
+/** Tests with two nodes: a template or pipeline that is written on one node soon applies on the other node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'

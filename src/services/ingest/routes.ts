@@ -43,8 +43,8 @@ export const sendJson = (reply: Reply, text: string) =>
   )
 
 /**
- * Adds the header by which clients of Elasticsearch recognize their server. They read no response without it, although they understand the
- * responses of this platform.
+ * Adds the header by which clients of Elasticsearch recognize their server. These clients reject responses without this header, although
+ * they understand the responses of this platform.
  */
 export function withProductHeader(http: Http): Http {
   const adding =

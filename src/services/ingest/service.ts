@@ -72,7 +72,7 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
   }
 }
 
-/** Creates the external search engine. Returns undefined if PostgreSQL answers searches itself. */
+/** Creates the client of the external search engine. Returns undefined if there is none; PostgreSQL then answers searches itself. */
 function createExternalEngine(kit: Kit<IngestSettings>) {
   const { searchUrl, queueDocumentsMax } = kit.settings
   if (searchUrl === undefined) return undefined

@@ -26,7 +26,7 @@ suite('templates', () => {
     assert.equal((await admin(`DELETE ${asf}/${index}/_template`)).status, 404)
   })
 
-  test('an index name refers to the application whose name ends like a date, rather than to an application with a shorter name', async () => {
+  test('an index name such as `app-2026` refers to the application `app-2026` if it exists, and not to documents of `app` from 2026', async () => {
     const { app } = await anApplication()
     const dated = `${app}-2026`
     assert.equal((await admin('POST /api/v1/applications', { name: dated })).status, 201)

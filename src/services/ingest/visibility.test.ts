@@ -36,7 +36,7 @@ suite('documents that the caller may not read', () => {
     assert.equal(without.status, 403)
   })
 
-  test('documents that the caller may not read include documents of an earlier endpoint with the same id', async () => {
+  test('a caller who may read an endpoint cannot read documents of an earlier endpoint with the same id', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     const { endpointId, version } = endpoint

@@ -73,7 +73,7 @@ suite('creating an application integration', () => {
     ['poolIds', { poolIds: 'p' }],
   ]
   for (const [field, fields] of cases)
-    test(`creating an application integration answers 400 that names ${field} for ${JSON.stringify(fields).slice(0, 60)}`, async () => {
+    test(`creating an application integration with ${JSON.stringify(fields).slice(0, 60)} gets 400 with the field ${field}`, async () => {
       const { app } = await anApplication()
       const { body } = await expectStatus(400, `POST ${root}`, { ...aConnection(), appName: app, ...fields })
       assert.match(body.message, new RegExp(`\\b${field}\\b`))

@@ -39,8 +39,8 @@ const bytesMax = 1024
 const limits: Partial<Limits> = { timeMs: 1000, steps: 20_000_000, resultBytes: 256 * 1024, logLines: 20 }
 
 /**
- * Text that prepares the sandbox. Codecs for Node.js end with `module.exports = …`, so these objects must exist. The sandbox runs this text
- * once and keeps an image of the result. `recvTime` is a Date, as in The Things Stack.
+ * Script that prepares the sandbox. It creates `module` and `exports`, because codecs for Node.js end with `module.exports = …`. The
+ * sandbox runs this script once and keeps an image of the result. `recvTime` becomes a Date, as in The Things Stack.
  */
 const world = `(() => {
   globalThis.module = { exports: {} }
@@ -92,7 +92,7 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
   async function callOf(entry: Entry, tenantId: string, formatter: string, input: string): Promise<Outcome> {
     if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)
     const outcome = await sandbox().run({ tenantId, world: 'lorawan', input, script: formatter, entry, limits })
-    // The name occurred only in a comment or inside another function.
+    // If the function is not defined, its name occurs only in a comment or inside another function.
     const isNotDefined = !outcome.ok && failureText(outcome).includes(`${entry} is not defined`)
     return isNotDefined ? await run(tenantId, formatter + searching[entry], input) : outcome
   }

@@ -70,7 +70,7 @@ export default defineService({
         },
       ],
       periodic: connector.periodic,
-      // Sessions are opened after the gateway, because it handles their messages. They are closed with its listeners.
+      // Sessions are opened after the gateway, which handles the messages of sessions. They are closed with the listeners of the gateway.
       async open() {
         connector.start()
         return { addresses: {}, close: connector.stop }

@@ -47,7 +47,8 @@ interface ItemOperations<P, B> {
 }
 
 /**
- * Declares the routes that read, change, delete, suspend and resume one integration, device or gateway. `name` is the name in its scopes.
+ * Declares the routes that read, change, delete, suspend and resume one integration, device or gateway. `name` is the noun in the scopes of
+ * these routes.
  */
 function itemRoutes<P extends TSchema, B extends TSchema>(
   http: Http,
@@ -61,7 +62,7 @@ function itemRoutes<P extends TSchema, B extends TSchema>(
   )
   http.patch(
     path,
-    // A formatter may have 65,000 characters.
+    // A formatter may have 65,000 characters, so the body may be larger than usual.
     { schema: schemas.patch, config: { ...scope(`${name}:update`), bodyBytesMax: bodyLimitBytes } },
     async ({ ctx, params, body, headers }, reply) => {
       const changed = await operations.patch(ctx, params as Static<P>, body as Static<B>, headers['if-match'])

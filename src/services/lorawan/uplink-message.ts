@@ -31,7 +31,7 @@ export function parseUplink(payload: Buffer): Uplink | { problem: string } {
   if (frame !== undefined && frame !== null && bytes === undefined)
     return { problem: 'uplink_message.frm_payload: expected base64' }
   return {
-    // Without a session and a counter, only an identical message counts as the same uplink.
+    // If an uplink has neither a session nor a counter, only an identical message counts as the same uplink.
     sessionKey: session || uplink.f_cnt !== undefined ? storable(String(session ?? '')) : digestOf(payload),
     fCnt,
     fPort,

@@ -1,4 +1,4 @@
-/** Writes the profile of a client. OpenVPN can import it without changes. It contains no text that a user has entered. */
+/** The parts of the OpenVPN profile of a client. No part is a text that a user of the tenant has entered. */
 export interface ProfileParts {
   host: string
   port: number

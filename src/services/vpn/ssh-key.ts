@@ -1,4 +1,4 @@
-/** Checks public keys of OpenSSH (document 5, 8.6). */
+/** Matches a line with a public key of OpenSSH: type, base64 and an optional comment (document 5, 8.6). */
 const line = /^([a-z0-9@.-]{4,64}) ([A-Za-z0-9+/]{16,16000}={0,2})(?: ([^\p{Cc}\u2028\u2029]{1,255}))?$/u
 
 export const sshKeyLength = 17_000
@@ -17,7 +17,7 @@ const fieldsByType: Record<string, number> = {
 
 const curvePointBytes: Record<string, number> = { nistp256: 65, nistp384: 97, nistp521: 133 }
 
-/** Returns the problem with the key, or undefined. */
+/** Returns the problem with a public SSH key; undefined if the key is valid. */
 export function sshKeyProblem(text: string): string | undefined {
   const [, type = '', base64 = ''] = line.exec(text) ?? []
   const fieldCount = fieldsByType[type]

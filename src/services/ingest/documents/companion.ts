@@ -19,7 +19,7 @@ import type { PipelineQueue, PipelineTarget } from './pipeline-queue.ts'
 import type { DocumentRow } from './rows.ts'
 import { exactSamples, withError, writeDocument } from './sample-document.ts'
 
-/** The part of an application's template that is needed to store its documents. */
+/** The part of an application's template that is needed to store documents of the application. */
 interface Collecting {
   indexNo: number
   /** Absent if the template has no pipeline. */
@@ -36,7 +36,7 @@ interface Cached {
 interface DocumentRows extends CompanionRows {
   bytes: number
   rows: DocumentRow[]
-  /** Number of the index, if a pipeline changed fields that are also stored in columns. */
+  /** Number of the index if a pipeline changed the origin or the time in a document, which columns also contain; otherwise undefined. */
   changedIndexNo: number | undefined
 }
 
@@ -44,7 +44,7 @@ export interface CompanionDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'log' | 'quota'>
   queue: PipelineQueue
   partitions: Partitions
-  /** Called in the transaction that stores documents. */
+  /** Called with documents in the transaction that stores them. */
   stored?: ((sql: Sql, rows: DocumentRow[]) => Promise<void>) | undefined
 }
 
@@ -104,7 +104,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
   }
 }
 
-/** Returns functions that add the rows of a message's documents. */
+/** Returns functions that add the rows of the documents of a message to `prepared`. */
 function createRowBuilder(newDocumentId: NewDocumentId) {
   function addRow(
     { indexNo }: Collecting,
@@ -118,7 +118,7 @@ function createRowBuilder(newDocumentId: NewDocumentId) {
     rows.push({ id: newDocumentId(arrivedAt), arrivedAt, ts, indexNo, endpointId, versionName, doc })
   }
 
-  /** Adds the rows of documents that no pipeline processes. Returns new fields. */
+  /** Adds the rows of documents that no pipeline processes. Returns the fields that the index did not have before. */
   function addUnchanged(
     collecting: Collecting,
     prepared: DocumentRows,
@@ -134,7 +134,7 @@ function createRowBuilder(newDocumentId: NewDocumentId) {
     return found
   }
 
-  /** Adds the rows of processed documents, except those that were dropped. Returns new fields. */
+  /** Adds the rows of processed documents, except dropped documents. Returns the fields that the index did not have before. */
   function addOutcomes(
     collecting: Collecting,
     prepared: DocumentRows,
@@ -162,7 +162,7 @@ function createRowBuilder(newDocumentId: NewDocumentId) {
   return { addUnchanged, addOutcomes }
 }
 
-/** Returns a function that records new fields of documents. It returns undefined if there is nothing to record. */
+/** Returns a function that records new fields of documents. This function returns undefined if there is nothing to record. */
 function createFieldRecorder(kit: CompanionDeps['kit']) {
   /** Fields whose insert failed. They are inserted together with the next new fields of their index. */
   const unrecorded = new Map<number, Field[]>()
@@ -184,7 +184,7 @@ function createFieldRecorder(kit: CompanionDeps['kit']) {
 /** Returns a function that stores documents in the transaction of their samples. */
 function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   const { kit, partitions } = deps
-  /** Groups that contain a document that PostgreSQL rejected. Their documents are written one by one. */
+  /** The first rows of each group in which PostgreSQL rejected a document. The documents of these groups are written one by one. */
   const rejectedGroups = new WeakSet<CompanionRows>()
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isOneByOne: boolean) {
@@ -214,7 +214,7 @@ function createStore(deps: CompanionDeps): SampleCompanion['store'] {
     } catch (error) {
       if (codeOf(error) === noPartition) partitions.invalidate()
       if (!invalidData.test(codeOf(error)) || rejectedGroups.has(groups[0]!)) throw error
-      // An error without a PostgreSQL code counts as temporary, so the whole group is written again.
+      // For the writer of samples, an error without a PostgreSQL code is temporary, so it writes the whole group again.
       rejectedGroups.add(groups[0]!)
       throw new Error('a document was not accepted; writing documents one by one', { cause: error })
     }

@@ -7,7 +7,7 @@ export interface Field {
   /** The keys of the path, joined by dots. */
   path: string
   type: FieldType
-  /** True if the value is in a list, or below one. */
+  /** True if the value is in a list, or in an object in a list. */
   listed: boolean
 }
 
@@ -20,7 +20,7 @@ interface Node {
 export interface KnownFields {
   /** Returns the fields of a document that were not seen before. */
   newFields(document: unknown): Field[]
-  /** Records fields that other nodes have seen. */
+  /** Adds fields that the database already contains, so that they are not new. */
   add(fields: Field[]): void
 }
 
@@ -65,7 +65,7 @@ const isBox = (value: unknown): value is { box: string } =>
   'value' in value
 
 /**
- * Creates the known fields of an index. With `isOfScript`, documents have the form of scripts: maps instead of objects, and boxed numbers.
+ * Creates the known fields of an index. If `isOfScript` is true, documents are represented as in scripts: with maps and boxed numbers.
  */
 export function createKnownFields({ isOfScript = false } = {}): KnownFields {
   const root = newNode()

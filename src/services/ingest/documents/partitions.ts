@@ -70,7 +70,7 @@ export function createPartitions(
       const missing = [...days].filter((day) => !cached.has(day))
       if (missing.length === 0) return
       await make(sql, missing)
-      // Other transactions see the partitions only after the commit. Until then, `ensure` creates them again.
+      // The partitions are cached after the commit, because they do not exist if the transaction fails.
       db.afterCommit(sql, () => {
         for (const day of missing) cached.add(day)
       })

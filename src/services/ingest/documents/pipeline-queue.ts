@@ -33,10 +33,10 @@ interface ApplicationQueue {
   isRunning: boolean
 }
 
-/** A batch waits for the previous batch and for a turn of the event loop, which may take 30 ms on a busy node. Batches are therefore large. */
+/** Limits of a batch. Batches are large, because each waits for a turn of the event loop, which may take 30 ms on a busy node. */
 const documentsPerBatch = 2000
 const bytesPerBatch = 1024 * 1024
-/** Maximum size of an application's queue, and maximum wait. A document that exceeds these limits is stored unprocessed. */
+/** Limits of an application's queue: its size, and the time that a document waits. Above these limits, documents are stored unprocessed. */
 const queueBytesMax = 16 * 1024 * 1024
 const waitMs = 5000
 

@@ -1,4 +1,4 @@
-/** Encodes documents in the binary format of COPY. */
+/** A row of the table of documents. `encodeRows` writes rows in the binary format of COPY. */
 export interface DocumentRow {
   /** 32 hexadecimal digits. */
   id: string

@@ -3,8 +3,8 @@ import type { DeviceEndpoint, DeviceMessage } from '../../../kernel/device.ts'
 import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
 
 /**
- * Returns the samples with exact 64-bit integers; in time series they are rounded to doubles. Enriched samples keep the metadata that was
- * added to them.
+ * Returns the samples with exact 64-bit integers, read from the payload; time series round integers to doubles. Fields that the platform
+ * has added to a sample are kept.
  */
 export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
   if (payload.length < longIntegerLength) return samples
@@ -51,7 +51,7 @@ const isoOf = (() => {
   }
 })()
 
-/** The fields that all documents of an endpoint share, as JSON text. A connection has one object for its endpoint. */
+/** The fields that all documents of an endpoint share, as JSON text. Messages of an endpoint on one connection have the same object. */
 const origins = new WeakMap<DeviceEndpoint, string>()
 
 function originOf(endpoint: DeviceEndpoint): string {

@@ -1,4 +1,4 @@
-/** Sends requests to the operator's search engine. Its address is a setting and may be private. */
+/** Sends requests to the search engine. The operator sets its address, so it may be an address of a private network. */
 
 export interface EngineAnswer {
   status: number

@@ -37,7 +37,8 @@ export function createForward(engine: Engine, unregistered: Unregistered) {
 type Filter = Record<string, unknown>
 
 /**
- * Returns the filter of permitted documents. It uses the platform's index numbers, because index names in the search engine may overlap.
+ * Returns a filter for the documents that the caller may read. It compares index numbers of the platform, because the pattern of one index
+ * name (`a-*`) may match indices of another application (`a-b-2026.03.01`).
  */
 function permittedFilter({ whole, partly, endpointIds, dates }: Scope, removed: Map<string, Date>): Filter {
   const should: Filter[] = [{ terms: { [ownIndex]: whole } }]

@@ -1,5 +1,6 @@
 /**
- * Sends documents to the search engine. One node at a time sends them in the order of the queue, until the search engine has accepted them.
+ * Sends documents to the search engine. One node at a time sends them, in the order of the queue. A document stays in the queue until the
+ * search engine has accepted or rejected it.
  */
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -13,7 +14,7 @@ import { type Engine, failureOf, reasonOf } from './client.ts'
 import { dayOf, engineName, ownField, ownIndex } from './names.ts'
 
 export interface Sender {
-  /** Adds documents to the queue, in the transaction that stores them. If too many documents wait, they are not added. */
+  /** Adds documents to the queue, in the transaction that stores them. If too many documents wait, the new documents are not added. */
   enqueue(sql: Sql, rows: DocumentRow[]): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -149,7 +150,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     await sendBulk(rows.slice(middle))
   }
 
-  /** Before the first document, sends the search engine the types of fields in the template and of the platform's own field. */
+  /** Before the first document of an index, sends an index template: the types of the application's fields and of the platform's field. */
   async function ensureTemplate({ indexNo, tenantId, applicationName }: store.OutgoingRow) {
     if (templates.has(indexNo)) return
     const row = await findTemplate(db.sql, tenantId!, applicationName!)
@@ -179,7 +180,7 @@ const keyword = { type: 'keyword' }
 function templateOf(name: string, properties: object) {
   return {
     index_patterns: [`${name}-*`],
-    // If the patterns of two templates match an index, the template with the longer name must win.
+    // If the patterns of two templates match an index, the template with the longer name belongs to it and must win.
     priority: 200 + name.length,
     template: {
       mappings: {

@@ -12,7 +12,7 @@ const processorsMax = 1000
 /** Maximum nesting of processors in `foreach` and `on_failure`. */
 const depthMax = 16
 
-/** An error with the position of the processor that failed. It is passed on until the whole document fails. */
+/** The error of a processor, with its position. The document fails with it, unless `ignore_failure` or `on_failure` handles the error. */
 class PositionedError extends ProcessorError {
   readonly position: string
   readonly processorType: string
@@ -77,7 +77,7 @@ function mistake(position: string, error: ConfigError): Mistake {
 function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
   return definitions.map((definition, index) => {
     const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
-    // A definition of another form is a mistake, so its step never runs.
+    // If a definition has another form, `compileProcessor` has recorded a mistake, and the pipeline never runs.
     const [type, options] = definition instanceof Map ? [...definition][0]! : ['', undefined]
     const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
     return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }
@@ -108,7 +108,7 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {
-    // The mistake is reported once, because the response would otherwise contain it for each further processor.
+    // The mistake is reported only once. Otherwise the response would contain it for each further processor.
     if (++building.count > processorsMax + 1) return () => undefined
     if (building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
     if (depth > depthMax) throw new ConfigError('processors are nested too deeply')
@@ -154,7 +154,7 @@ function compileCommon(config: Config, position: string, building: Building, dep
   const type = config.processorType
   return (run) => {
     const guarded: Run = (document) => {
-      // The pipeline itself has few processors, so only nested pipelines, which can run many times, count towards the step limit.
+      // Only processors of called pipelines count as steps here: a called pipeline can run many times, the outermost pipeline runs once.
       if (document.pipelines.length > 0) step()
       try {
         if (test && !test(document)) return recordOutcome(document, position, undefined)
@@ -171,7 +171,7 @@ function compileCommon(config: Config, position: string, building: Building, dep
 const positioned = (error: unknown, position: string, type: string, tag: string | undefined): PositionedError =>
   error instanceof PositionedError ? error : new PositionedError(asProcessorError(error), position, type, tag)
 
-/** In a traced run, records the outcome of a processor that belongs to the pipeline itself. */
+/** In a traced run, records the outcome of a processor of the traced pipeline. Processors of pipelines that it calls are not recorded. */
 function recordOutcome(document: IngestDocument, position: string, error: ProcessorError | undefined) {
   if (document.notes && document.pipelines.length === 0) document.notes.set(position, error)
 }

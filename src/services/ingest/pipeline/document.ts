@@ -43,7 +43,7 @@ export function openDocument({ source, index, type = '_doc', id, timestamp }: Pi
   return document
 }
 
-/** Returns the value that a script assigned to a metadata field such as `_index`, and removes the field from `ctx`. */
+/** Removes a metadata field such as `_index` from `ctx`. Returns the value that a script assigned to it, or `fallback` without a value. */
 function taken(ctx: Map<unknown, unknown>, name: string, fallback: string): string {
   const value = ctx.get(name)
   if (value === undefined) return fallback
@@ -62,7 +62,7 @@ export function closeDocument({ ctx, index, type, id }: IngestDocument): Pipelin
   }
 }
 
-/** Returns a copy of the document in its current state. The run continues. */
+/** Returns the document in its current state. Only its top level is copied, so later processors may change nested values of the result. */
 export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOutput {
   const copy = new Map(ctx)
   copy.delete('_ingest')

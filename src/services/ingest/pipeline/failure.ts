@@ -75,7 +75,7 @@ export function asProcessorError(error: unknown): ProcessorError {
 export const isFatal = (error: ProcessorError): boolean =>
   ['painless_error', 'out_of_memory_error', 'stack_overflow_error'].includes(error.causedBy?.type ?? error.type)
 
-/** Returns the failure in one sentence, for `ingestError`. */
+/** Returns a failure in the format of the field `ingestError`. */
 export const failureSummary = ({ processor, type, reason, causedBy }: Failure) => ({
   processor,
   type,

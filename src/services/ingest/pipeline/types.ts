@@ -1,7 +1,10 @@
 import type { Limits } from '../../../painless/meter.ts'
 import type { Cause, Failure, ProcessorError, ScriptDetails } from './failure.ts'
 
-/** A document while a pipeline processes it. `ctx` contains its fields, and the metadata that was changed. */
+/**
+ * A document while a pipeline processes it. `ctx` contains its fields. If a processor or script assigns a metadata field such as `_index`,
+ * the new value is also in `ctx`; `index`, `type` and `id` keep the original values.
+ */
 export interface IngestDocument {
   ctx: Map<unknown, unknown>
   index: string
@@ -14,8 +17,8 @@ export interface IngestDocument {
   /** Names of the pipelines that are running, outermost first. */
   pipelines: string[]
   /**
-   * Outcomes by the position of the processor: undefined if it was skipped, or the failure if that did not stop the pipeline. Present only
-   * in traced runs, and only for processors of the pipeline itself.
+   * Only in traced runs: outcomes by the position of the processor. The value is undefined for a skipped processor, and the failure for a
+   * processor whose failure was ignored or handled. A processor that succeeded has no entry. Processors of called pipelines are left out.
    */
   notes: Map<string, ProcessorError | undefined> | undefined
 }
@@ -31,7 +34,10 @@ export interface Mistake {
   script: ScriptDetails | undefined
 }
 
-/** The input of a pipeline. `source` is changed in place, so callers that need it again must keep the text. */
+/**
+ * The input of a pipeline. The pipeline changes `source` in place. A caller that needs the original again must keep the JSON text from
+ * which it parsed `source`.
+ */
 export interface PipelineInput {
   index: string
   id: string
@@ -57,14 +63,14 @@ export interface TracedStep {
   tag: string | undefined
   status: 'success' | 'skipped' | 'dropped' | 'error' | 'error_ignored'
   failure: Failure | undefined
-  /** The document after the processor. It is valid only during the call. */
+  /** The document after the processor. Valid only while `report` runs, because later processors may change its nested values. */
   document: PipelineOutput | undefined
 }
 
 export interface Pipeline {
   /** Runs all processors under one set of limits. */
   run: (input: PipelineInput, limits?: Limits) => Outcome
-  /** Runs the processors on a document that another pipeline has already opened. */
+  /** Runs the processors on the document of a running pipeline that calls this pipeline. */
   runInside: (document: IngestDocument) => void
   /** Runs all processors like `run`, and reports each of them. */
   trace: (input: PipelineInput, report: (step: TracedStep) => void) => void

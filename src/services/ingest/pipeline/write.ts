@@ -6,7 +6,7 @@ import type { Mistake, Outcome, PipelineOutput } from './types.ts'
 /** The outcome of a run, with the document as JSON text. */
 export type Written = { document: PipelineOutput; text: string } | { document: null } | { failure: Failure }
 
-/** Writes the document of a run. If it cannot be written, that is a failure of the pipeline. */
+/** Writes the document of a run as JSON. A document that cannot be written counts as a failure of the pipeline. */
 export function writeOutcome(outcome: Outcome, limit?: number): Written {
   if ('failure' in outcome || outcome.document === null) return outcome
   try {

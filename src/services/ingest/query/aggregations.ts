@@ -6,7 +6,7 @@ export type Metric = 'avg' | 'min' | 'max' | 'sum' | 'value_count' | 'cardinalit
 export type CalendarUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
 export interface TermsOrder {
-  /** `_count`, `_key`, or the name of a metric below. */
+  /** `_count`, `_key`, or the name of a metric that is computed for each group. */
   by: string
   descending: boolean
 }

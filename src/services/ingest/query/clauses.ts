@@ -195,7 +195,7 @@ const readBool: Reader = (body, at, reading, depth) => {
   return { kind: 'bool', must, should, mustNot, minimum }
 }
 
-/** Parses `minimum_should_match`: a number or a percentage. If it is negative, that many clauses may be missing. */
+/** Parses `minimum_should_match`: a number or a percentage of clauses that must match. If negative, that many need not match. */
 function minimumOf(value: unknown, count: number, byDefault: number, at: string): number {
   if (count === 0) return 0
   if (value === undefined || value === null) return byDefault

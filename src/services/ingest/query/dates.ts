@@ -47,7 +47,7 @@ function offsetMs(zone: string | undefined, localMs: number): number {
   if (zone === undefined || zone === 'Z' || zone === 'z' || zone === 'UTC') return 0
   const [, sign, hours, minutes = '0'] = offsetPattern.exec(zone) ?? []
   if (hours !== undefined) return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
-  // The first offset belongs to an estimated time. The second step corrects it near a change of the clock.
+  // The first offset is the offset at `localMs` in UTC. The second look-up corrects it if the clock changes between the two times.
   const first = zoneOffset(zone, localMs)
   return zoneOffset(zone, localMs - first)
 }
@@ -117,7 +117,7 @@ function floor(ms: number, unit: string): number {
 
 interface Options {
   now: number
-  /** True if missing parts, and rounding, produce the last millisecond of the range instead of the first. */
+  /** If true, a date with missing parts, and rounding such as `/d`, become the last millisecond of the period instead of the first. */
   up: boolean
   timeZone?: string | undefined
 }

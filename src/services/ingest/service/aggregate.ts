@@ -19,7 +19,7 @@ interface Search {
 
 type Result = Record<string, unknown>
 
-/** Groups by the text of their keys, from the top level down. */
+/** The groups (buckets) of one level of an aggregation, by the text of their keys from the top level down. */
 type Groups = Map<string, Result>
 const topKey = '[]'
 const keyOf = (keys: string[]) => `[${keys.join()}]`
@@ -39,7 +39,7 @@ export async function aggregate(
 async function addAll(search: Search, aggregations: Aggregation[], levels: Level[], groups: Groups, isEmpty: boolean) {
   const metrics = metricsOf(aggregations)
   const single = metrics.filter(({ field }) => !isListed(search.sql, search.scope, field))
-  // Below a grouping, the statement of that grouping has already computed the metrics of single values.
+  // Below a grouping, the statement of that grouping has already computed the metrics of fields that are never in lists.
   if (levels.length === 0 && single.length > 0) await addMetrics(search, single, levels, groups, isEmpty)
   for (const metric of metrics)
     if (!single.includes(metric)) await addMetrics(search, [metric], levels, groups, isEmpty)

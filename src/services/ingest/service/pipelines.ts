@@ -32,7 +32,7 @@ const unusable = ({ type, reason, error }: Problem) =>
 export function createPipelineOperations(deps: Deps): PipelineOperations {
   const { db, bus, now } = deps.kit
 
-  // The pipelines are read from the database, so that a caller gets what it has just written on another node.
+  // The pipelines are read from the database and not from the cache, so that a caller gets what it has just written on another node.
   async function run({ tenantId }: Ctx, work: Work) {
     const set = { tenantId, ...(await store.findPipelineSet(db.sql, tenantId)) }
     const named = work.kind === 'simulate' ? work.pipelineId : undefined

@@ -4,13 +4,13 @@ import type { Db } from '../../../kernel/db.ts'
 import type { Plan } from '../store/search/documents.ts'
 
 export interface SearchConnections {
-  /** For searches whose statement is planned for its values. */
+  /** Connections for searches whose statement PostgreSQL plans for its values at each execution. */
   db: Db
-  /** For a search of one endpoint. */
+  /** Returns the connections and the kind of plan for a search in the documents of one endpoint. */
   ofEndpoint(): { db: Db; plan: Plan }
 }
 
-/** A connection that is idle for longer is closed, with its plans. */
+/** After a longer pause, searches are counted again from 1, because idle connections are closed and their plans are lost. */
 const pauseMs = 5000
 /**
  * Number of searches of one endpoint before a plan for all values is made. Such a plan covers every partition. Making it takes as long as

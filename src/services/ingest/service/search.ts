@@ -53,7 +53,7 @@ export interface SearchParts {
 
 export const searchSeconds = 20
 const limits = { perTenant: 2, total: 4, waitingPerTenant: 100, waitMs: 20_000 }
-/** Limits of requests with several searches. Each holds up to `docBytesMax` of responses while its next search waits. */
+/** Limits of requests with several searches. Each such request keeps up to `docBytesMax` of responses while its next search waits. */
 const manyLimits = { perTenant: 2, total: 8, waitingPerTenant: 100, waitMs: 60_000 }
 
 export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOperations {
@@ -69,7 +69,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     const source = await parts.sourceOf(ctx, target, request)
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
     const took = () => kit.now().getTime() - startedAt
-    // The limit includes the answer, because a filter of its documents takes longer than the search that found them.
+    // The limit also covers the work of writing the response, because selecting fields of the documents can take longer than finding them.
     return await limit.run(
       ctx.tenantId,
       async () => answer(request, await run(connections, source, request), took),
@@ -106,7 +106,8 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
 const withStatus = (text: string) => `${text.slice(0, -1)},"status":200}`
 
 /**
- * Returns the text of a failed search. If a search cannot be answered, the other searches do not fail. A failure of the platform is thrown.
+ * Returns the response to one search of several that failed because of its request. The other searches are answered nevertheless. Throws a
+ * failure of the platform again.
  */
 function failureText(error: unknown): string {
   if (!(error instanceof PlatformError) || error.status >= 500) throw error
@@ -189,7 +190,7 @@ async function textOfHits({ source, sort }: SearchRequest, hits: Hit[]): Promise
   const texts: string[] = []
   for (const hit of hits) {
     texts.push(textOf(hit))
-    // The filter of a page with large documents takes seconds.
+    // Selecting the fields of a page of large documents can take seconds, so other work runs in between.
     await pace()
   }
   return texts.join()

@@ -27,9 +27,9 @@ function matcherOf(pattern: string): Matcher {
 
 type Chosen = 'all' | 'none' | 'parts'
 
-/** Patterns are not compared with longer paths. A field with such a path is shown if its object is shown. */
+/** Maximum length of a path that is compared with patterns. A field with a longer path is returned if its object is returned. */
 const pathLengthMax = 2048
-/** Maximum number of characters that are compared for one document. Comparing them takes about 50 ms, in which the thread does nothing else. */
+/** Maximum number of characters that are compared for one document. Comparing them blocks the thread for about 50 ms. */
 const comparedMax = 50_000_000
 
 export function createSourceFilter({ includes, excludes }: SourceFilter): (document: unknown) => unknown {

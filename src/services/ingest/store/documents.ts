@@ -3,14 +3,14 @@ import { copyIn } from '../../../kernel/copy-in.ts'
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 import { columns, type DocumentRow, encodeRows } from '../documents/rows.ts'
 
-/** Writes documents in the transaction of their samples. */
+/** Writes new documents with COPY, in the transaction of their samples. */
 export async function copyDocuments(sql: Sql, rows: readonly DocumentRow[]) {
   await copyIn(sql.unsafe(`copy ingest.documents (${columns.join(', ')}) from stdin (format binary)`), () =>
     encodeRows(rows),
   )
 }
 
-/** Writes documents. An earlier attempt may already have written them. */
+/** Writes documents, except documents that an earlier attempt has already written. */
 export async function insertDocuments(sql: Sql, rows: readonly DocumentRow[]) {
   await sql`
     insert into ingest.documents (arrived_at, ts, index_no, id, endpoint_id, version_name, doc)
@@ -49,7 +49,7 @@ export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds
       do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
 }
 
-/** Deletes a part of an index's documents. Returns whether there may be more. */
+/** Deletes up to `limit` documents of an index. Returns whether there may be more documents to delete. */
 export async function deletePart(sql: Sql, indexNo: number, before: Date | undefined, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from ingest.documents d using (

@@ -20,7 +20,7 @@ export async function insertDeletion(sql: Sql, indexNo: number) {
 export interface OutgoingRow {
   no: number
   indexNo: number
-  /** Null for a deletion, and for a document that was deleted meanwhile. */
+  /** Id of the document; null for a deletion. */
   id: string | null
   arrivedAt: Date | null
   isDeletion: boolean
@@ -28,11 +28,11 @@ export interface OutgoingRow {
   tenantId: string | null
   applicationName: string | null
   endpointId: string | null
-  /** JSON text. */
+  /** JSON text; null for a deletion, and for a document that was deleted meanwhile. */
   doc: string | null
 }
 
-/** Returns the first rows of the queue. Their documents have about `bytesMax` bytes. */
+/** Returns the first rows of the queue: up to `limit` rows, whose documents have up to `bytesMax` bytes, but at least one row. */
 export async function findOutgoing(sql: Sql, limit: number, bytesMax: number): Promise<OutgoingRow[]> {
   return await sql<OutgoingRow[]>`
     select no, index_no, id, arrived_at, is_deletion, tenant_id, application_name, endpoint_id, doc from (
@@ -49,7 +49,7 @@ export async function deleteOutgoing(sql: Sql, numbers: number[]) {
   await sql`delete from ingest.outgoing where no = any(${numbers}::bigint[])`
 }
 
-/** Returns the approximate number of waiting documents. Inserts that were rolled back are counted too. */
+/** Estimates the number of waiting documents by the numbers of the first and last row. Inserts that were rolled back count too. */
 export async function estimateWaiting(sql: Sql): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`
     select coalesce(max(no) - min(no) + 1, 0)::float8 as waiting from ingest.outgoing`

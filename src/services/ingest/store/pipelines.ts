@@ -34,7 +34,7 @@ export async function findPipelineSet(sql: Sql, tenantId: string) {
   return { version: rows[0]?.version ?? 0, pipelines }
 }
 
-/** Counts pipelines other than this pipeline. */
+/** Returns the number and the total size of the pipelines of a tenant, without this pipeline. */
 export async function countOthers(sql: Sql, tenantId: string, pipelineId: string) {
   const [row] = await sql<{ count: number; bytes: number }[]>`
     select count(*)::int as count, coalesce(sum(octet_length(definition)), 0)::float8 as bytes from ingest.pipelines

@@ -23,7 +23,7 @@ export async function findTemplate(
   return row
 }
 
-/** Returns the number of the index. Assigns a number to an index without a number. */
+/** Returns the number of an application's index. If the index has no number yet, assigns one. */
 export async function ensureIndex(sql: Sql, tenantId: string, applicationName: string): Promise<number> {
   await sql`
     insert into ingest.indices (tenant_id, application_name) values (${tenantId}, ${applicationName}) on conflict do nothing`

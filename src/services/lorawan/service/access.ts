@@ -24,7 +24,7 @@ import type { AppIntegrationRow, IntegrationRow, Visibility } from '../store/app
 import type { DeviceIntegrationRow } from '../store/device-integrations.ts'
 import type { GatewayIntegrationRow } from '../store/gateway-integrations.ts'
 
-/** Everything that the operations use. */
+/** The parts of the platform that the operations use. */
 export interface Deps {
   kit: Kit
   identity: Identity
@@ -76,7 +76,10 @@ function requireRow<R>(
   return row
 }
 
-/** Returns the integration. Throws 404 if the integration does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
+/**
+ * Returns the integration. Throws 404 if the integration does not exist or the caller may not read it, and 403 if the caller may read it
+ * but lacks `scope`.
+ */
 export const requireApp = (ctx: Ctx, id: number, row: AppIntegrationRow | undefined, scope = appScopes.read) =>
   requireRow(ctx, row, onApp, { read: appScopes.read, scope }, () => NoAppIntegration({ id }))
 export const requireDevice = (ctx: Ctx, id: number, row: DeviceIntegrationRow | undefined, scope = deviceScopes.read) =>

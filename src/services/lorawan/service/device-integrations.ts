@@ -1,4 +1,4 @@
-/** Device integrations. An integration links a device of the network with an endpoint, which is registered with the integration. */
+/** Device integrations. Each links a device of the network with an endpoint, which is registered when the integration is created. */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -216,7 +216,7 @@ export function requireOneEnd(items: Pick<NewDevice, 'endpointRelations'>[], fie
     throw invalidField(`${field}[${index}].endpointRelations`, 'expected exactly one of from and to in each relation')
 }
 
-/** The endpoint that is registered together with a device or gateway. */
+/** Returns the endpoint that is registered together with a device or gateway. */
 export const registrationOf = (
   endpointId: string,
   { endpointMetadata = {}, endpointRelations = [] }: Pick<NewDevice, 'endpointMetadata' | 'endpointRelations'>,

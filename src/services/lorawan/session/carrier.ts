@@ -1,4 +1,4 @@
-/** Signals the node that has the session of a device when commands wait for it. It implements a contract of the command service. */
+/** When commands wait for a device, signals the node that has its session. Implements `CommandCarrier` of the command service. */
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -10,7 +10,7 @@ import type { Downlinks } from './downlinks.ts'
 import type { Sessions } from './sessions.ts'
 import { DownlinkOnce, DownlinksWaiting } from './signals.ts'
 
-/** Time until all nodes have a new device in their caches. Until then, another node may invoke a command without signalling the session. */
+/** Time after which all nodes know that a tenant has devices. Until then, another node may store a command without a signal. */
 const settleMs = 1000
 
 export function createCarrier(
@@ -65,8 +65,8 @@ export function createCarrier(
       if (messages.length > 0) await signals.sendEach(sql, DownlinksWaiting, messages)
     },
     committed(endpoints) {
-      // If a node took the session during the transaction, this lookup finds it. If it takes the session later, it reads the commands when
-      // it connects.
+      // If a node took the session during the transaction, this look-up finds the node. A node that takes the session later reads the
+      // commands when it connects.
       const retry = async () => {
         for (const { to, payload } of messagesOf(await holdersOf(db.sql, endpoints)))
           await signals.sendNow(to, DownlinksWaiting, payload)

@@ -32,7 +32,7 @@ export interface Connector {
 }
 
 const rowsPerDeletion = 10_000
-/** After this time, the network no longer reports on a downlink. */
+/** Downlinks are deleted after this time. The network no longer reports on them then. */
 const downlinkDays = 30
 
 export function createConnector(deps: ConnectorDeps): Connector {

@@ -11,9 +11,9 @@ import { findLinkedDevices, type LinkedDevice } from '../store/uplinks.ts'
 
 export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
-  /** The latest sample has the time `last`. Samples also have every millisecond from `first` to `last`. In milliseconds since 1970. */
+  /** `last` is the time of the latest sample, in milliseconds since 1970. Samples have all milliseconds from `first` to `last`. */
   latestTimes: { first: number; last: number }
-  /** Earlier milliseconds that samples of the device have. The most recently added entry is last. */
+  /** Times before `latestTimes.first` that samples of the device have. The time that was added last is last. */
   earlierTimes: Set<number>
 }
 

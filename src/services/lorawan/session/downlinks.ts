@@ -31,9 +31,9 @@ export interface Publisher {
 export interface Downlinks {
   /** Publishes the outstanding commands of these endpoints that were not published yet. It does not wait for the outcome. */
   start(publisher: Publisher, endpointIds: string[]): void
-  /** Publishes the downlinks of all devices of the integration, after a connect. It does not wait for the outcome. */
+  /** Publishes the outstanding commands of all devices of the integration. Called after each connect. It does not wait for the outcome. */
   startAll(publisher: Publisher): void
-  /** Publishes a command with `commandTtl=0`. */
+  /** Publishes a command with `commandTtl=0`, which is never stored for later. Resolves to false if it cannot be published now. */
   once(publisher: Publisher, endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
   /** Handles a report of the network. Resolves when the result is durable. */
   report(publisher: Publisher, status: DownlinkStatus, payload: Buffer): Promise<void>

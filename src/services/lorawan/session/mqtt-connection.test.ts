@@ -7,7 +7,7 @@ import { afterAllTests } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { connectMqtt } from './mqtt-connection.ts'
 
-/** Starts a server that accepts every login. Returns its sockets to the test. */
+/** Starts a server that accepts every login. `open` connects to it, and also returns the socket on the side of the server. */
 async function aServer() {
   const sockets: Socket[] = []
   const server = createServer((socket) => {

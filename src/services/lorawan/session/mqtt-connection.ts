@@ -10,7 +10,7 @@ import { answerMs, ConnectionProblem, openSocket, type Reader, socketProblem } f
 
 export interface IncomingMessage {
   topic: string
-  /** Undefined if the packet has more than `packetBytesMax` bytes. Such a message must be acknowledged too, or it is sent again for ever. */
+  /** Undefined if the packet has more than `packetBytesMax` bytes. Such a message must be acknowledged too, or it is sent again. */
   payload: Buffer | undefined
   qos: 0 | 1 | 2
   /** Packet id of the message; undefined at QoS 0, which needs no acknowledgement. */
@@ -69,7 +69,7 @@ interface State {
   pingedAt: number | undefined
 }
 
-/** All open connections. One timer keeps them all alive. */
+/** All open connections. One timer sends the keep-alive packets of all connections. */
 const open = new Set<State>()
 let sweeper: NodeJS.Timeout | undefined
 
@@ -151,8 +151,8 @@ interface PacketParser {
 type MessageStart = Omit<IncomingMessage, 'payload'> & { missingBytes: number }
 
 /**
- * Parsers without an incomplete packet. Any connection may use them. With a parser of its own, an idle connection would need a tenth more
- * memory.
+ * Parsers without an incomplete packet, which any connection may use. If each connection had a parser of its own, an idle connection would
+ * need a tenth more memory.
  */
 const freeParsers: PacketParser[] = []
 const freeParsersMax = 16

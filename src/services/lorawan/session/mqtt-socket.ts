@@ -22,7 +22,7 @@ export class ConnectionProblem extends Error {
 /** Maximum number of milliseconds until the broker answers. */
 export const answerMs = 10_000
 
-/** All TCP sockets read into this buffer. With a buffer of its own, each idle connection would need more memory. */
+/** All TCP sockets read into this buffer. If each had a buffer of its own, idle connections would need more memory. */
 const sharedBuffer = Buffer.alloc(65_536)
 
 /** Opens a TCP or TLS connection whose bytes `reader` receives. Rejects with ConnectionProblem. */

@@ -14,7 +14,10 @@ export interface SessionOptions {
   password: string
   allowPrivate: boolean
   startsClean: boolean
-  /** Returns whether the session may connect. Rejects, or resolves to false, if this node no longer has the session. */
+  /**
+   * Returns whether this node still has the session. If not, the session does not connect. Rejects if that cannot be read; the session then
+   * tries again later.
+   */
   mayConnect(): Promise<boolean>
   /** Waits until this node may open another connection. */
   limited<T>(work: () => Promise<T>): Promise<T>
@@ -161,7 +164,7 @@ function receive(state: State, { topic, payload, messageId }: IncomingMessage, c
 
 const isFull = ({ inFlight, inFlightBytes }: State) => inFlight >= inFlightMax || inFlightBytes >= inFlightBytesMax
 
-/** Reports the reason and connects again later. If the session had lasted a while, the pauses start with the shortest again. */
+/** Reports the reason and connects again later. After a connection that lasted longer than the next pause, pauses are short again. */
 function disconnected(state: State, problem: string | undefined) {
   state.connection = undefined
   state.isPaused = false

@@ -33,7 +33,7 @@ export interface Sessions {
 
 /** A session that this node has. */
 interface Held extends store.SessionRow {
-  /** The session; undefined while the tenant is not available. */
+  /** The MQTT session; undefined while the tenant is not available or the address of the network is not valid. */
   session: Session | undefined
   publisher: Publisher
 }
@@ -48,7 +48,7 @@ interface Parts extends SessionDeps {
   isClaimWanted: boolean
 }
 
-/** The interval at which a node that is alone looks for sessions that no node has. */
+/** The interval at which a node without other members looks for sessions that no node has. */
 const claimAloneMs = 1900
 const refreshMs = 10_000
 const sessionsPerClaim = 100

@@ -1,4 +1,4 @@
-/** Counts uplinks of devices in memory. Every second, writes the counts and the marks of stored uplinks. */
+/** Counts uplinks of devices in memory. Every second, writes the counts to the database, and marks the rows of stored uplinks. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { statisticsNotWritten } from '../log-messages.ts'
 import { addCounts, type Counts, markStored, type UplinkKey } from '../store/uplinks.ts'
@@ -22,8 +22,8 @@ const errorLength = 1000
 /** Maximum number of rows that one statement writes. */
 const rowsMax = 5000
 /**
- * Maximum number of pending counts and marks. While the database is unreachable, further counts and marks are dropped. A missing mark only
- * causes a repeated write.
+ * Maximum number of pending counts and marks. While the database is unreachable, further counts and marks are dropped. If an uplink without
+ * a mark arrives again, its sample is only written a second time, with the same time.
  */
 const pendingMax = 200_000
 

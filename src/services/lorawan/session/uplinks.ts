@@ -87,12 +87,12 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 }
 
 /**
- * Returns the time of the sample: the time at which the network received the uplink, even if a later uplink was stored before. If the
- * device has already used this millisecond, the millisecond after its latest sample is used, because points with the same time replace each other.
+ * Returns the time of the sample: the time at which the network received the uplink, even if a later uplink was stored before. If a sample
+ * of the device already has this time, it is the millisecond after the latest sample, because points with the same time replace each other.
  */
 const timeFor = (device: Device, uplink: Uplink, now: Date) => new Date(takeTime(device, plausibleTime(uplink, now)))
 
-/** Returns when the network received the uplink, or the present if the network gives no time or a time in the future. */
+/** Returns when the network received the uplink, or the present if the network gives no time or a time more than a day ahead. */
 const plausibleTime = ({ receivedAt }: Uplink, now: Date): number =>
   receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
 

@@ -1,7 +1,7 @@
 /** SQL that deletes the data of deleted applications and tenants. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
-/** Deletes the integration of a deleted application. Its endpoints and devices were deleted before. */
+/** Deletes the integration of a deleted application, and devices and gateways that still exist. Returns the ids of integrations. */
 export async function deleteOfApplication(
   sql: Sql,
   { tenantId, applicationName }: { tenantId: string; applicationName: string },
@@ -37,7 +37,10 @@ export async function deleteIntegrationsOfTenant(sql: Sql, tenantId: string): Pr
 
 export interface Unregistered {
   endpointIds: string[]
-  /** If an endpoint was registered again, its later rows stay. Otherwise this date has no effect, because the clocks of nodes differ. */
+  /**
+   * The time at which the endpoints were unregistered. If an endpoint was registered again, its rows that were created later belong to the
+   * new registration and stay. If not, all its rows are deleted: the clock of the node that created a row may have been ahead.
+   */
   until: Date
   /** Returns a subquery of all registered endpoints. */
   registered: (sql: Sql) => Fragment

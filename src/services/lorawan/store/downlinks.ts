@@ -11,7 +11,7 @@ export interface DownlinkRow {
   isConfirmed: boolean
 }
 
-/** Returns the ids of an endpoint's commands that the broker has acknowledged. */
+/** Returns the ids of the commands of an endpoint whose downlinks the broker has acknowledged. */
 export async function findPublished(
   sql: Sql,
   { tenantId, endpointId }: { tenantId: string; endpointId: string },
@@ -40,7 +40,7 @@ export async function updatePublished(sql: Sql, correlationId: string) {
     update lorawan.downlinks set published_at = statement_timestamp() where correlation_id = ${correlationId}`
 }
 
-/** Finds downlinks by correlation ids that a network has sent. Only downlinks of its own integration are found. */
+/** Finds downlinks of an integration by correlation ids from its network. Downlinks of other integrations are not found. */
 export async function findDownlinks(
   sql: Sql,
   appIntegrationId: number,

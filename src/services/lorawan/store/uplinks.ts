@@ -16,7 +16,7 @@ export interface ClaimedUplink extends UplinkKey {
 
 /**
  * Claims uplinks with distinct keys. A claim that is older than an hour does not count. The commit does not wait for the disk, because the
- * later commit of the sample waits for it and makes the claim durable too.
+ * later commit of the sample waits for the disk, and makes the claim durable too.
  */
 export async function claimUplinks(sql: Sql, uplinks: (UplinkKey & { sampleAt: Date })[]): Promise<ClaimedUplink[]> {
   return await sql<ClaimedUplink[]>`

@@ -19,9 +19,9 @@ export interface Connections {
   ids(): string[]
   /** Ends the connections of these clients. The first call requests the clients to disconnect; a second call drops their connections. */
   end(ids: string[]): void
-  /** Returns the ids of clients that were connected since the last call. */
+  /** Returns the ids of the clients whose connection was established or ended since the last call. */
   takeSeen(): string[]
-  /** Ends an old connection that still has the address of a new client. */
+  /** Ends connections with this address, except connections of the client `exceptId`, which has the address now. */
   endAddress(address: string, exceptId: string): void
 }
 
@@ -39,7 +39,7 @@ export interface ConnectionDeps {
   host: Pick<HostNetwork, 'addClient' | 'removeClient'>
   /** Reads the client. Throws while the database is unreachable. */
   find(id: string): Promise<VerificationRow | undefined>
-  /** Ends an old connection of any process that still has the address. */
+  /** Calls `endAddress` for the connections of all OpenVPN processes. */
   freeAddress(address: string, exceptId: string): void
   send(command: string): void
   report(line: string): void
@@ -48,7 +48,7 @@ export interface ConnectionDeps {
 
 const netmask = '255.255.240.0'
 const retryMs = 1000
-/** Maximum number of attempts to read a client. So many attempts fit into the minute that OpenVPN allows for a handshake. */
+/** Maximum number of attempts to read a client, one a second. OpenVPN allows one minute for a handshake. */
 const attemptsMax = 55
 
 export function createConnections(deps: ConnectionDeps): Connections {
@@ -61,7 +61,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
     const id = notice.env.get('X509_0_CN') ?? ''
     pending.add(cid)
     const row = await findWithRetries(deps, id, () => pending.has(cid))
-    // If there is no answer, OpenVPN rejects the client.
+    // If OpenVPN gets no command, it rejects the client when the time for the handshake ends.
     if (row === 'unknown' || !pending.delete(cid)) return
     const refusal = refusalOf(deps, row, notice)
     if (refusal !== undefined) {
@@ -113,7 +113,9 @@ export function createConnections(deps: ConnectionDeps): Connections {
   }
   return {
     handle: (notice) =>
-      void handle(notice).catch((error) => deps.report(`a VPN client failed: ${(error as Error).message}`)),
+      void handle(notice).catch((error) =>
+        deps.report(`could not handle the connection or disconnection of a VPN client: ${(error as Error).message}`),
+      ),
     ids: () => [...new Set([...byCid.values()].map(({ id }) => id))],
     end(ids) {
       const ending = new Set(ids)
@@ -156,7 +158,7 @@ const digestOf = ({ env }: ClientNotice, depth: number) =>
   env.get(`tls_digest_sha256_${depth}`)?.replaceAll(':', '').toLowerCase()
 
 /**
- * Returns why the client may not connect, or undefined. The digests prove that the authority of the client's own tenant issued the
+ * Returns why the client may not connect; undefined if it may. The digests prove that the authority of the client's own tenant issued the
  * certificate.
  */
 function refusalOf(

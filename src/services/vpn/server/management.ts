@@ -2,7 +2,7 @@
 
 export interface ClientNotice {
   kind: 'CONNECT' | 'REAUTH' | 'ESTABLISHED' | 'DISCONNECT'
-  /** Number of the connection, and number of the key exchange that waits for an answer. */
+  /** `cid` is the number of the connection, `kid` the number of the key exchange that waits for an answer. */
   cid: string
   kid: string
   env: Map<string, string>

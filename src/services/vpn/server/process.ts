@@ -14,7 +14,7 @@ export interface ServerProcess {
   /** Starts the process if it is not running and its pause after a failure is over. */
   keepRunning(installation: Installation): Promise<void>
   isRunning(): boolean
-  /** Returns the reason why the process is not running, as text. */
+  /** Returns the reason why the process is not running; undefined while it is running. */
   problem(): string | undefined
   connections: Connections
   stop(): Promise<void>

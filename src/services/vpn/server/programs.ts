@@ -58,7 +58,7 @@ function tunProblem(): string | undefined {
   }
 }
 
-/** Returns the reason why OpenVPN could not listen on the port, or undefined. */
+/** Returns the reason why OpenVPN cannot listen on the port; undefined if it can. */
 export async function portProblem(protocol: 'tcp' | 'udp', port: number): Promise<string | undefined> {
   const code = protocol === 'udp' ? await bindUdp(port) : await bindTcp(port)
   if (code === undefined) return undefined

@@ -231,7 +231,7 @@ suite('the configuration of the server', () => {
 })
 
 suite('tenants', () => {
-  test('clients of a tenant that is not available are listed as clients that must not be connected', async () => {
+  test('clients of a tenant that is not available are among the clients that may no longer be connected', async () => {
     await sql`
       insert into vpn.tenants (tenant_id, range_start, certificate, sealed_key, serial_number, fingerprint)
       values ('t', '10.80.0.0', '', '', '1', '')`

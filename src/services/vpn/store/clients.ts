@@ -101,8 +101,9 @@ export async function findProfile(sql: Sql, tenantId: string, id: string): Promi
 
 export interface ClientFilter {
   tenantId: string
-  /** If given, only clients with these ids are returned. They are the ids that the caller requests and may read. */
+  /** The ids that the request names; undefined if it names none. */
   ids: string[] | undefined
+  /** The ids of the clients that the caller may read; undefined if the caller may read all clients. */
   visibleIds: string[] | undefined
   name: string | undefined
   endpointId: string | undefined
@@ -179,8 +180,9 @@ export async function deleteRevokedClient(sql: Sql, tenantId: string, id: string
 }
 
 /**
- * Finds the clients of unregistered endpoints. If an endpoint was registered again, its clients that were created after `until` are left
- * out. Otherwise `until` has no effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ * Finds the clients of endpoints that were unregistered at `until`. If an endpoint was registered again, its newer clients are left out. If
+ * not, all its clients are found: the clock of the node that created a client may have been ahead. `registered` returns a subquery of all
+ * registered endpoints.
  */
 export async function findClientsOfEndpoints(
   sql: Sql,

@@ -55,7 +55,7 @@ export async function writeHeartbeat(sql: Sql, holder: string, { running, proble
   return count === 1
 }
 
-/** Releases the lease, so that another process can take it immediately. `problem` stays as the reason. */
+/** Releases the lease, so that another process can take it immediately. `problem` is kept as the reason why no server runs. */
 export async function releaseLease(sql: Sql, holder: string, problem: string | undefined) {
   await sql`
     update vpn.server set holder = '', beat = beat + 1, beat_date = now(), running = false, problem = ${problem ?? null}

@@ -13,7 +13,7 @@ import { checkedPath } from './paths.ts'
 
 type Reader = (text: string, zone: Zone, year: number) => Temporal | undefined
 
-/** Reads seconds since 1970, with a fraction. */
+/** Parses a time since 1970 in seconds or, if `perSecond` is 1000, in milliseconds. The number may have a fraction. */
 function unix(text: string, zone: Zone, perSecond: number): Temporal | undefined {
   if (!/^[+-]?\d{1,16}(?:\.\d{1,9})?$/.test(text)) return undefined
   const value = Number(text) / perSecond

@@ -4,7 +4,7 @@ import type { IngestDocument, Pipeline } from '../types.ts'
 
 export type Run = (document: IngestDocument) => void
 
-/** Functions and settings that a processor may use while it is compiled. */
+/** Settings and functions that a processor may use, while it is compiled or while it runs. */
 export interface Context {
   settings: ScriptSettings
   /** Finds a pipeline by name when a document reaches the processor. */

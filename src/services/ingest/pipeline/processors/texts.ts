@@ -17,7 +17,7 @@ export const textOptions = {
   ignore_missing: 'True when a field that is missing or null is ignored; false when it is a failure. Default: false.',
 }
 
-/** Reads a field. If the field is missing, returns null with `ignoreMissing`, and otherwise throws. */
+/** Reads a field. If the field is missing, returns null if `ignoreMissing` is true, and throws otherwise. */
 export function readField(document: IngestDocument, path: string, parts: string[], ignoreMissing: boolean): unknown {
   return ignoreMissing ? (findField(document, parts) ?? null) : getField(document, path, parts)
 }

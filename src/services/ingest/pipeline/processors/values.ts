@@ -19,7 +19,7 @@ function integer(text: string, bits: number): bigint {
   return match ? parseInteger(match[1]! + match[2]!, 16, bits) : parseInteger(text, 10, bits)
 }
 
-/** Conversions by type. Each throws the error of its parser. */
+/** Functions that convert a text, by the name of the type. A function throws if the text is not a value of its type. */
 const conversions: Record<string, (text: string) => unknown> = {
   integer: (text) => Number(integer(text, 32)),
   long: (text) => integer(text, 64),

@@ -12,10 +12,10 @@ export interface MetricOf {
   field: string
 }
 
-/** One level of the groupings that contain the groups of a statement. */
+/** One of the nested groupings by which a statement groups documents. A list of levels begins with the outermost grouping. */
 export interface Level {
   grouping: Grouping
-  /** JSON texts of the keys that remain after terms were limited. If absent, all keys. */
+  /** For a `terms` grouping, the keys that an earlier statement returned, as JSON texts. If absent, documents with all keys are grouped. */
   kept?: string[]
 }
 
@@ -23,7 +23,7 @@ export interface GroupRow {
   /** The key of each level, as JSON text. */
   keys: string[]
   count: number
-  /** Number of documents in the group above. It includes documents of terms that were left out. */
+  /** For a `terms` grouping: the sum of the counts of all terms in the group above, including terms that were left out. */
   total: number
   /** The values in the order of the metrics; null if no document has the field. */
   values: (number | null)[]
@@ -145,8 +145,8 @@ function metricOf(sql: Sql, metric: Metric, column: Fragment): Fragment {
 }
 
 /**
- * Returns the value of a field in a row: `plain` is null for objects and lists. `direct` is not checked, because `numbersOf` checks the type
- * itself, and the field would be read twice.
+ * Returns the value of a field in a row: `plain` is null for objects and lists, `direct` is the value without this check. `numbersOf` uses
+ * `direct`, because it checks the type itself, and a second check would read the field twice.
  */
 function valueIn(sql: Sql, source: FieldSource): { plain: Fragment; direct: Fragment } {
   if (source.kind === 'values') return { plain: sql`m.v`, direct: sql`m.v` }

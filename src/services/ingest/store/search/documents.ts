@@ -12,7 +12,7 @@ export const documentsRelation: Relation = (sql) => sql`ingest.documents`
 
 /**
  * How PostgreSQL plans a statement. `forValues`: at each execution, for its values; a generic plan would read whole partitions.
- * `ofEndpoint`: once per connection, with the index of endpoints; only for searches with `isOfOneEndpoint`.
+ * `ofEndpoint`: once per connection, with the index on endpoint ids; only if `isOfOneEndpoint` returns true.
  */
 export type Plan = 'forValues' | 'ofEndpoint'
 
@@ -45,8 +45,8 @@ const oneOf = (sql: Sql, indexNos: number[]) =>
   indexNos.length === 1 ? sql`d.index_no = ${indexNos[0]!}` : sql`d.index_no = any(${indexNos}::int[])`
 
 /**
- * Returns whether a search selects documents by one endpoint and by time only, in the order of time. The index of endpoints is then best for
- * all values, so one plan serves all such searches. The best plan of other searches depends on their values.
+ * Returns whether a search selects documents by one endpoint and by time only, in the order of time. The index on endpoint ids is then best
+ * for all values, so one plan serves all such searches. The best plan of other searches depends on their values.
  */
 export function isOfOneEndpoint(relation: Relation, scope: Scope, { sort }: SearchRequest, query: Clause): boolean {
   const { whole, partly, envelopeChanged } = scope
@@ -70,7 +70,7 @@ const allOf = (query: Clause): Clause[] =>
 
 /** Returns the condition of the documents that the caller may read. */
 function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: Scope, plan: Plan): Fragment {
-  // The planner does not know how few documents an endpoint has, and would read the whole index of `index_no`. The sum prevents that.
+  // The planner does not know how few documents an endpoint has, and would use the index on `index_no`. `+ 0` prevents that.
   if (plan === 'ofEndpoint') return sql`d.index_no + 0 = ${whole[0]!}`
   if (partly.length === 0 || endpointIds.length === 0) return whole.length === 0 ? sql`false` : oneOf(sql, whole)
   const ofEndpoints = sql`(${oneOf(sql, partly)} and ${endpointCondition(sql, endpointIds)} and not exists (
@@ -92,8 +92,8 @@ export function visibleCondition(sql: Sql, scope: Scope, query: Clause, plan: Pl
 }
 
 /**
- * Returns the bounds of `@timestamp` that apply to every hit. The same bounds apply to the time of arrival, by which the tables are
- * partitioned.
+ * Returns the bounds of `@timestamp` that apply to every hit. If no pipeline has changed `@timestamp`, it is the time of arrival, so these
+ * bounds also select partitions.
  */
 function timeBounds(query: Clause): [Comparison, Date][] {
   if (query.kind === 'bool') return query.must.flatMap(timeBounds)
@@ -139,7 +139,7 @@ export const docBytesMax = 64 * 1024 * 1024
 interface Page {
   /** The hits, or their JSON text if the search requests whole documents. */
   hits: Hit[] | HitTexts
-  /** The number of hits, counted up to `countMax` and one more; undefined if it is not known. */
+  /** The number of hits, but at most `countMax` + 1; undefined if the hits were not counted. */
   total: number | undefined
 }
 

@@ -1,7 +1,10 @@
 /** Selects traffic statistics with the columns of documents. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
-/** `statistics` has the columns `since`, `application_name`, `version_name`, `outbound`, `messages` and `bytes`. */
+/**
+ * Returns a relation with the columns of `ingest.documents`. `statistics` must have the columns `since`, `application_name`,
+ * `version_name`, `outbound`, `messages` and `bytes`.
+ */
 export const statisticsRelation = (sql: Sql, statistics: Fragment): Fragment => sql`(
   select since as arrived_at, since as ts, 0 as index_no,
     md5(application_name || '/' || version_name || '/' || outbound || '/' || since)::uuid as id,
