@@ -45,7 +45,10 @@ const canWiden = (from: Type, to: Type): boolean => from === to || widens(from.n
 
 const box = (type: Type): Convert => (type.primitive ? (boxerOf(type.name) ?? unchanged) : unchanged)
 
-/** Returns the function that casts one static type to another. Returns undefined if the language has no such cast. */
+/**
+ * Returns the function that casts one static type to another. Returns undefined if the language has no such cast. `explicit` is true for a
+ * cast that the script itself contains; `internal` allows boxing, as in `castTo`.
+ */
 export function castBetween(from: Type, to: Type, explicit: boolean, internal: boolean): Convert | undefined {
   if (from === to) return unchanged
   if (from === voidType || to === voidType) return undefined

@@ -197,7 +197,10 @@ export function defEquals(left: unknown, right: unknown): boolean {
   return equal(left, right)
 }
 
-/** Implements `===` of references: true for the same object, and for numbers and texts with the same class and value. */
+/**
+ * Implements `===` of references: true for the same object, equal texts, and equal numbers of the same class. A `Box` of a float or double
+ * is identical only to itself.
+ */
 export function identical(left: unknown, right: unknown): boolean {
   if (left === right) return true
   const kind = numberKind(left)

@@ -9,7 +9,7 @@ import { type Compiled, childScope, declare, type Frame, resolveType, type Scope
 
 type Exec = (frame: Frame) => number
 
-/** Compiles `for (x in source)`. */
+/** Compiles `for (x in source)` and `for (int x : source)`. */
 export function compileEach(
   node: StatementOf<'each'>,
   outer: Scope,

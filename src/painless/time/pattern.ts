@@ -160,7 +160,7 @@ const era: Part = {
   read: (text, at) => (/^(?:AD|BC)/.test(text.slice(at, at + 2)) ? at + 2 : -1),
 }
 
-/** A year of two letters, which stands for 2000 to 2099. */
+/** A year with two digits, which stand for 2000 to 2099. */
 const shortYear: Part = {
   print: (value) => String(floorMod(civilFromDays(dayIn(value)).year, 100)).padStart(2, '0'),
   read: (text, at, parsed) => {

@@ -178,7 +178,7 @@ suite('simulation', () => {
   const wrong: [what: string, path: string, body: unknown, status: number, problem: RegExp][] = [
     ['an unknown pipeline', '/none', { docs: [{ _source: {} }] }, 404, /none/],
     ['no documents', '/', { pipeline: toFahrenheit }, 400, /docs/],
-    ['an empty list', '/', { pipeline: toFahrenheit, docs: [] }, 400, /docs/],
+    ['an empty list of documents', '/', { pipeline: toFahrenheit, docs: [] }, 400, /docs/],
     ['a document without _source', '/', { pipeline: toFahrenheit, docs: [{}] }, 400, /_source/],
     ['no pipeline', '/', { docs: [{ _source: {} }] }, 400, /pipeline/],
     [
@@ -190,7 +190,7 @@ suite('simulation', () => {
     ],
   ]
   for (const [what, path, body, status, problem] of wrong)
-    test(`simulation rejects ${what}`, async () => {
+    test(`a simulation with ${what} is rejected`, async () => {
       const answer = await admin(`POST ${pipelines}/simulate${path}`, body)
       assert.equal(answer.status, status, answer.text)
       assert.match(answer.body.message, problem)

@@ -1,6 +1,6 @@
 /**
- * Ids of documents. An id consists of the time, a counter and a random number of the process. Ids grow with time, so that new rows are
- * added at the end of the index.
+ * Ids of documents. An id consists of the time of arrival, a counter and a random number of the process. Ids grow with time, so that new
+ * rows are added at the end of the database index.
  */
 import type { NewId } from '../../../kernel/ids.ts'
 

@@ -25,7 +25,7 @@ export interface SearchRequest {
   /** Hits are counted exactly up to this number; Infinity counts all. */
   countMax: number
   aggregations: Aggregation[]
-  /** True if a query compares words. The field types of the template then matter. */
+  /** True if the query contains `match`. The search then needs the template, which declares the fields that are keywords. */
   usesMatch: boolean
   /** True if the caller requests `hits.total` as a number. */
   totalAsNumber: boolean

@@ -229,7 +229,10 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
   dispatchWaitingWork(state)
 }
 
-/** Handles the end of a thread. The document that was running fails; the remaining documents of its job run again. */
+/**
+ * Handles the end of a thread. The document that was running fails. All other documents of the job whose outcome the thread has not sent
+ * run on another thread.
+ */
 function handleExit(state: State, thread: Thread, failure: (Error & { code?: string }) | undefined) {
   state.threads.delete(thread)
   const { job } = thread

@@ -41,7 +41,7 @@ export interface ToThread {
   now: number
 }
 
-/** Maximum number of characters of all outcomes of one work. When it is reached, the remaining documents fail without being run. */
+/** Maximum number of characters of all outcomes of one `Work`. When it is exceeded, the remaining documents fail without being run. */
 export const resultLengthMax = 32 * 1024 * 1024
 
 /** The outcome of one document. `doc` is its JSON text. `ts` is undefined if the pipeline did not change `@timestamp`. */

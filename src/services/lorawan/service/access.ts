@@ -93,7 +93,7 @@ export const requireGateway = (
   scope = gatewayScopes.read,
 ) => requireRow(ctx, row, onGateway, { read: gatewayScopes.read, scope }, () => NoGatewayIntegration({ id }))
 
-/** Returns whether the caller may list devices of the integration. The caller must be allowed to read the integration or devices in it. */
+/** Returns whether the caller may list devices: the caller must be allowed to read the integration, or all devices in the integration. */
 export const mayListBelow = (ctx: Ctx, row: AppIntegrationRow | undefined): row is AppIntegrationRow =>
   row !== undefined && [appScopes.read, deviceScopes.read].some((scope) => holds(ctx.caller, scope, onApp(row)))
 export const mayListGateways = (ctx: Ctx, row: IntegrationRow | undefined): row is IntegrationRow =>

@@ -13,7 +13,7 @@ export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
   /** `last` is the time of the latest sample, in milliseconds since 1970. Samples have all milliseconds from `first` to `last`. */
   latestTimes: { first: number; last: number }
-  /** Times before `latestTimes.first` that samples of the device have. The time that was added last is last. */
+  /** Times before `latestTimes.first` that samples of the device have. The most recently added time is at the end. */
   earlierTimes: Set<number>
 }
 
