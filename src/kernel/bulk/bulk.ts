@@ -21,7 +21,7 @@ export interface NewTask<D extends object> {
 export type ItemState = 'succeeded' | 'failed' | 'pending'
 
 export interface ItemResult<I, R> extends Outcome<R> {
-  /** Counts from 0, in the order of the given items. */
+  /** Index of the item in the task, from 0, in the order in which the items were given. */
   position: number
   item: I
   state: ItemState
@@ -31,13 +31,13 @@ export interface TaskQuery {
   tenantId: string
   types?: string[]
   states?: TaskState[] | undefined
-  /** Restricts the list to tasks that this subject created, or whose data has one of these values in a field. */
+  /** Restricts the list to tasks that the subject `createdBy` created, or whose data has one of `values` in the field `field`. */
   among?: { createdBy: { type: string; id: string }; field: string; values: string[] } | undefined
-  /** Restricts the list to tasks whose data has this value in a field. */
+  /** Restricts the list to tasks whose data has `value` in the field `field`. */
   data?: { field: string; value: string } | undefined
 }
 
-/** A task of any type, with the declarations of its type. */
+/** A task of any type, with properties that the type of the task declares. */
 export interface AnyTask extends Task {
   title: string
   cancelable: boolean
@@ -48,11 +48,12 @@ export interface AnyTask extends Task {
 export interface Bulk {
   handle<D extends object, I, R, P = undefined>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R, P>): void
   handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
-  /** Handles a walk in parts that have effects outside of the database. */
+  /** Registers the handler of a walk in parts. A part may have effects outside of the database, such as a written file. */
   handleParts<D extends object>(type: WalkType<D>, handler: PartHandler<D>): void
   /**
-   * Stores a task with its items, enqueues it with the commit of `sql`, and returns its id. `db.tx` may run its function twice, so create
-   * an iterable of items inside it. With `prepared`, the task is only stored, for a preview; `release` enqueues it.
+   * Stores a task with its items, enqueues it when `sql` commits, and returns its id. `db.tx` may run its function twice, and each run
+   * needs a new iterable of items: create the iterable in that function. With `prepared`, the task is only stored, for a preview; `release`
+   * enqueues it.
    */
   start<D extends object, I, R>(
     sql: Sql,
@@ -61,7 +62,7 @@ export interface Bulk {
     items: NoInfer<I>[] | AsyncIterable<NoInfer<I>[]>,
     options?: { prepared?: boolean },
   ): Promise<string>
-  /** Enqueues a walk with the commit of `sql`. `total` is the number of its items, if known. */
+  /** Stores a walk and enqueues it when `sql` commits. `total` is the number of its items, if known. */
   startWalk<D extends object>(sql: Sql, type: WalkType<D>, task: NewTask<NoInfer<D>>, total?: number): Promise<string>
   /** Enqueues a prepared task; returns false if it is no longer prepared. */
   release(sql: Sql, taskId: string): Promise<boolean>
@@ -74,29 +75,29 @@ export interface Bulk {
   /** Finds a task of any service. */
   findAny(sql: Sql, taskId: string): Promise<AnyTask | undefined>
   /**
-   * Lists tasks of all services or of some types, newest first. `before` is the `seq` of the last task on the previous page. `fields`
-   * restricts which data of the tasks is returned, because the data can be a megabyte.
+   * Lists tasks of all services or of some types, newest first. `before` is the `seq` of the last task on the previous page. If `fields`
+   * is given, only these fields of the data of each task are returned, because the data can be a megabyte.
    */
   list(
     sql: Sql,
     query: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
   ): Promise<(AnyTask & { seq: number })[]>
   count(sql: Sql, query: TaskQuery): Promise<number>
-  /** Finds tasks of these tenants that have not ended, or ended in the last `endedSeconds`. `fields` restricts which data is returned. */
+  /** Finds tasks of these tenants that have not ended, or ended in the last `endedSeconds`. Of their data, only `fields` are returned. */
   active(
     sql: Sql,
     query: { tenantIds: string[]; endedSeconds: number; fields: string[]; limit: number },
   ): Promise<AnyTask[]>
   /**
-   * Lists items in order with their results. `after` is the position of the last item on the previous page. `offset` is the number of items
-   * in this state to skip.
+   * Lists items in order with their results; if `state` is given, only items in this state. `after` is the position of the last item on
+   * the previous page. `offset` is the number of such items to skip.
    */
   items<D extends object, I, R>(
     sql: Sql,
     type: { name: string } | BulkType<D, I, R>,
     query: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
-  /** Deletes some tasks of a deleted tenant. Returns false if no task of these types is left. */
+  /** Deletes some tasks of a deleted tenant. Returns false if there was no task of these types to delete. */
   deleteTenantTasks(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
   periodic: PeriodicTask[]
 }
@@ -120,7 +121,7 @@ export function createBulk(given: { db: Db; jobs: Jobs; log: Log; newId: NewId }
     return task.taskId
   }
 
-  /** Registers a type, and the function that runs the steps of its tasks. */
+  /** Registers a type. For a task of this type, `stepperOf` creates the function that runs the next step. */
   function register<D extends object>(type: AnyType, stepperOf: (attempt: Attempt) => StepperOf<D>) {
     types.set(type.name, type)
     jobs.handle(type.job, ({ taskId }, attempt) => run(deps, type, taskId, attempt, stepperOf(attempt)))
@@ -222,7 +223,7 @@ function withType<T extends Task>(types: Map<string, AnyType>, task: T): T & Any
   return { ...task, title, cancelable, hasItems: type !== undefined && 'pageSize' in type }
 }
 
-/** Writes items in pages of the task's size, whatever sizes the given arrays have. */
+/** Stores items in pages of `pageSize` items, however many items each given array has. */
 async function storeItems<I>(
   sql: Sql,
   taskId: string,

@@ -1,4 +1,4 @@
-/** Log messages at warn and above of bulk tasks. */
+/** Log messages of bulk tasks, at warn and above. */
 import { defineLogMessage } from '../define-log-message.ts'
 
 export const savingProblemFailed = defineLogMessage({

@@ -11,7 +11,7 @@ export interface RecentItems {
 }
 
 const bytesMax = 8 * 1024 * 1024
-/** After this time, it is assumed that the task has ended, runs on another node or was never committed. */
+/** After this time, the items are dropped: the task has probably ended, runs on another node or was never committed. */
 const keepMs = 30_000
 
 export function createRecentItems(): RecentItems {

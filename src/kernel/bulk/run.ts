@@ -1,4 +1,7 @@
-/** Runs a bulk task page by page. Each page is a transaction that also records the progress. */
+/**
+ * Runs bulk tasks step by step. A step processes a page of stored items, or rows or a part of a walk. Its transaction also records the
+ * progress.
+ */
 import { monotonicMs, sleep } from '../clock.ts'
 import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
@@ -69,7 +72,7 @@ export function pageStepper<D extends object, I, R, P>(
     return outcomes
   }
 
-  /** Processes the next page. If `itemError` is given, the first item has failed with it, and is recorded as failed. */
+  /** Processes the next page. If `itemError` is given, only the first item that is not done is recorded, as failed with this error. */
   async function nextPage(itemError?: unknown): Promise<StepResult> {
     const prepared = (await handler.prepare?.(task)) as P
     return await db.tx(async (sql): Promise<StepResult> => {
@@ -110,7 +113,7 @@ export function pageStepper<D extends object, I, R, P>(
   }
 }
 
-/** Returns a function that takes the next step of a walk. The number of items in a step is adapted so that a step takes the wanted time. */
+/** Returns a function that takes the next step of a walk. The number of items in a step is adapted so that a step takes about `stepMs`. */
 export function walkStepper<D extends object>(
   { db }: RunDeps,
   { limits }: WalkType<D>,
@@ -141,7 +144,8 @@ export function walkStepper<D extends object>(
       const progress = await nextStep()
       const elapsedMs = monotonicMs() - began
       limit = adaptLimit(limit, elapsedMs, { ...limits, itemsMax })
-      // The end has a transaction of its own: it may wait for other transactions, which may wait for the rows of the last step.
+      // The walk ends in a transaction of its own: `finish` may wait for other transactions, and these may wait for rows that the last step
+      // locked.
       isOver = progress === 'last'
       if (progress === 'over') return progress
       if (limits.pauseShare > 0) await sleep(limits.pauseShare * elapsedMs)
@@ -158,8 +162,8 @@ export function walkStepper<D extends object>(
 class TaskOverError extends Error {}
 
 /**
- * Returns a function that takes the next step of a walk in parts. The handler gets no transaction: it opens one to complete the part, and
- * calls `save` in it.
+ * Returns a function that processes the next part of a walk in parts. The handler gets no transaction. To complete the part, it opens a
+ * transaction and calls `save` in it.
  */
 export function partStepper<D extends object>(
   { db }: RunDeps,

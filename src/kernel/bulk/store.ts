@@ -19,8 +19,8 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
 })
 
 /**
- * Adds the number of pending items. Rows may have been added since a walk counted its total, so the total is never less than the number of
- * processed items.
+ * Adds the number of pending items. Rows may have been added since the total of a walk was counted, so the returned total is never less
+ * than the number of processed items.
  */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
@@ -47,8 +47,8 @@ export async function insertTask(sql: Sql, task: NewTask) {
 }
 
 /**
- * Inserts pages. Each page is a parameter of its own, because within an array it would have to be escaped. Returns the total length of the
- * texts.
+ * Inserts pages as JSON texts. Each text is a parameter of its own, because within an array it would have to be escaped. Returns the
+ * total length of the texts.
  */
 export async function insertPages(
   sql: Sql,
@@ -105,7 +105,7 @@ export async function findTasks(
   return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
 }
 
-/** Finds tasks that have not ended, or ended in the last seconds, with some fields of their data. */
+/** Finds tasks that have not ended, or ended in the last `endedSeconds`. Of their data, only `fields` are returned. */
 export async function findActive(
   sql: Sql,
   query: { tenantIds: string[]; types: string[]; endedSeconds: number; fields: string[]; limit: number },
@@ -147,20 +147,20 @@ export interface NextPage {
   page: number
   pages: number
   doneInPage: number
-  /** The items of the page; null if all pages are done. */
+  /** The items of the page; null or undefined if all pages are done. */
   items: unknown[] | null | undefined
 }
 
 /**
- * Makes the pages and a cancellation of a task run in the order of their requests. With the row lock alone, the next page could overtake a
- * waiting cancellation.
+ * Orders the transactions that process pages of a task and those that cancel it: each gets its turn in the order in which it asked for
+ * the lock. With the row lock alone, the next page could overtake a waiting cancellation.
  */
 const lockInOrder = (sql: Sql, taskId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
 
 /**
- * Locks and returns the next page. Returns undefined if the task was canceled or another run has taken it over. If this node has all pages
- * in memory, the items come from `kept`.
+ * Locks the task and returns its next page. Returns undefined if the task was canceled or another run has taken it over. `kept` contains
+ * all pages if this node has them in memory; the items then come from `kept` instead of the database.
  */
 export async function lockNextPage(sql: Sql, run: Run, kept?: unknown[][]): Promise<NextPage | undefined> {
   await lockInOrder(sql, run.taskId)
@@ -245,7 +245,7 @@ export interface PageRow {
   results: Outcome<unknown>[]
 }
 
-/** Returns pages that have items in this state, starting at a page. */
+/** Returns up to `limit` pages from the page `from` on. If `state` is given, returns only pages that have items in this state. */
 export async function findPages(
   sql: Sql,
   query: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
@@ -262,8 +262,8 @@ export async function findPages(
 }
 
 /**
- * Returns the start of a list that skips `offset` items of this state: the number of the page, and how many items of this state to skip on
- * that page. It reads no items.
+ * Finds the item after the first `offset` items in `state`, or in any state if `state` is undefined: returns its page, and how many such
+ * items precede it on that page. Uses the counts of the pages and reads no items.
  */
 export async function findStart(
   sql: Sql,
@@ -306,7 +306,10 @@ export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: 
     returning task_id, type`
 }
 
-/** Deletes some tasks that ended long ago, or were prepared and never released. Returns false if no such task is left. */
+/**
+ * Deletes some tasks that ended more than `keepDays` days ago, or were prepared a day ago and never released. Returns false if no such task
+ * is left.
+ */
 export async function deleteOld(sql: Sql, type: string, keepDays: number): Promise<boolean> {
   const { count } = await sql`
     with gone as (

@@ -13,22 +13,22 @@ export interface Task<D extends object = object> {
   createdBy: { type: string; id: string; name?: string }
   data: D
   state: TaskState
-  /** The total is the sum of succeeded, failed and pending. The pending items of a canceled task were not touched. */
+  /** The total is the sum of succeeded, failed and pending. The pending items of a canceled task were not processed. */
   counts: Counts
-  /** The reason why the last attempt failed; null while the pages succeed. */
+  /** Why the last attempt failed, until a page succeeds; or the reason with which a handler canceled the task. Otherwise null. */
   problem: string | null
   createdAt: Date
   finishedAt: Date | null
 }
 
-/** Returns the creator of a task with its name. A client has no name, only an id. */
+/** Returns the caller as the creator of a task, with its name. An OAuth client has no name, only an id. */
 export function creatorOf(caller: Caller): Task['createdBy'] {
   const name = nameOfCaller(caller)
   return { ...caller.subject, ...(name !== undefined && { name }) }
 }
 
 export interface Counts {
-  /** The total, and also `pending`, is null for a walk whose length is not known. */
+  /** Number of all items. For a walk whose number of items is not known, `total` and `pending` are null. */
   total: number | null
   succeeded: number
   failed: number
@@ -60,8 +60,8 @@ export interface BulkOptions extends CommonOptions {
   /** Number of items in a page. A page is one transaction. */
   pageSize?: number
   /**
-   * True if the node that stores the items may keep them in memory for its own jobs. The items must be plain JSON, and handlers must not
-   * change them.
+   * True if the node that stores the items may keep them in memory, to use them if it also runs the task. The items must be plain JSON,
+   * and handlers must not change them.
    */
   keepItems?: boolean
 }
@@ -73,7 +73,7 @@ export interface WalkOptions extends CommonOptions {
   itemsMin?: number
   itemsMax?: number
   stepMs?: number
-  /** The pause after a step, as a fraction of the step's duration. Pauses leave time of the database for requests. */
+  /** The pause after a step, as a fraction of the step's duration. During the pauses, the database has more capacity for requests. */
   pauseShare?: number
 }
 
@@ -84,7 +84,7 @@ interface CommonType<D extends object> {
   sliceMs: number
   keepDays: number
   cancelable: boolean
-  /** Ties the task's data to its type at compile time. It is never set. */
+  /** Only for TypeScript: it derives the type of a task's data from the type of the task. It is never set. */
   data?: D
 }
 
@@ -107,11 +107,11 @@ function commonType(name: string, options: CommonOptions) {
   const job = defineJob<{ taskId: string }>(name, { retries, parallel, timeoutSeconds: 3600 })
   return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays, cancelable }
 }
-/** Declares work over stored items at module level. `name` is also the name of its job queue. */
+/** Declares a bulk task over stored items. Call it at module level. `name` is also the name of the job queue. */
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
   return { ...commonType(name, options), pageSize: options.pageSize ?? 500, keepItems: options.keepItems ?? false }
 }
-/** Declares work over rows of the service at module level. Such work runs in steps and stores neither items nor results. */
+/** Declares a walk over rows of the service. Call it at module level. A walk runs in steps and stores neither items nor results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
   const { firstItems = 1000, itemsMin = 100, itemsMax = 20_000, stepMs = 200, pauseShare = 0 } = options
   return { ...commonType(name, options), limits: { firstItems, itemsMin, itemsMax, stepMs, pauseShare } }
@@ -126,7 +126,7 @@ export interface BulkHandler<D extends object, I, R, P = undefined> {
   finish?(sql: Sql, task: Task<D>): Promise<void>
 }
 
-/** A part that was done, for `PartHandler`. */
+/** A part of a walk that a `PartHandler` has processed. */
 export interface DonePart {
   /** Number of items in the part. */
   count: number
@@ -137,8 +137,8 @@ export interface DonePart {
 export interface PartHandler<D extends object> {
   /**
    * Processes the part that follows the first `done` parts, and calls `save` in the transaction that makes its effects permanent. `save`
-   * throws if the task was canceled or another run has taken it over; the handler then discards the effects. A returned reason ends the
-   * task.
+   * throws if the task was canceled or another run has taken it over; the handler then discards the effects. If `part` returns a reason,
+   * the task is canceled.
    */
   part(
     task: Task<D>,
@@ -147,13 +147,16 @@ export interface PartHandler<D extends object> {
 }
 
 /**
- * `end` means that nothing is left, `canceled` that the task has become pointless. After a step with `isLast`, the walk ends without another
- * step. It is for items that are added all the time, because such a walk would otherwise follow them without an end.
+ * Result of a step. `end`: no items are left. `canceled`: the task has become pointless. With `isLast`, the walk ends after this step,
+ * even if there are further items. Use it for items that are added all the time; the walk might otherwise never end.
  */
 export type WalkStep = { last: number; count: number; isLast?: boolean } | 'end' | 'canceled'
 
 export interface WalkHandler<D extends object> {
-  /** Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last processed item. */
+  /**
+   * Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last processed item as
+   * `last`.
+   */
   step(sql: Sql, task: Task<D>, from: { after: number; limit: number }): Promise<WalkStep>
   /** Runs once after the last step, in the transaction that ends the task. */
   finish?(sql: Sql, task: Task<D>): Promise<void>

@@ -21,7 +21,10 @@ export interface JobRequest {
   preview?: boolean
 }
 
-/** The first permitted and the first refused endpoints of a selection, for a preview. */
+/**
+ * For a preview: the first endpoints that the job will change (`samples`), and the number and the first of those that the caller may not
+ * change.
+ */
 export interface Samples {
   samples: string[]
   refused: number
@@ -36,7 +39,7 @@ export interface CreateDeps {
 
 const endpointsMax = 1_000_000
 const samplesMax = 10
-/** Maximum number of open jobs of one tenant, because their lists of endpoints are stored. */
+/** Maximum number of jobs of one tenant that have not ended. They are limited because each stores its list of endpoints. */
 export const openJobsMax = 50
 
 export async function createJob<P extends object>(
@@ -55,7 +58,8 @@ export async function createJob<P extends object>(
       if ((await kit.bulk.count(sql, { tenantId, states: ['prepared', 'waiting', 'running'] })) >= openJobsMax)
         throw TooManyJobs({ limit: openJobsMax })
       const { summary, pages } = summarized(readPages(sql))
-      // The data is stored after the items, because the applications are known only then.
+      // `start` stores the data after the items. Therefore `withApplication` can add the application, which is known only after the last
+      // item.
       const task = { tenantId, createdBy: creatorOf(caller), data: { ...data } }
       const taskId = await kit.bulk.start(sql, type, task, withApplication(pages, summary, task.data), {
         prepared: preview,
@@ -123,7 +127,7 @@ function addTo(summary: Summary, item: TaskEndpoint) {
   }
 }
 
-/** Yields the items. At the end, adds the application to the data, or throws if the caller may change none of the endpoints. */
+/** Yields the items. At the end, adds the application to the data if there is only one, or throws if the caller may change no endpoint. */
 async function* withApplication(
   items: AsyncGenerator<TaskEndpoint[]>,
   summary: Summary,

@@ -15,7 +15,7 @@ import { routes } from './routes.ts'
 import { createJobs } from './service.ts'
 
 export default defineService({
-  // The service has the database schema bulk_jobs, because the job queue uses the schema jobs.
+  // The name also determines the database schema: bulk_jobs. The schema jobs belongs to the job queue.
   name: 'bulk-jobs',
   provides: Jobs,
   needs: {

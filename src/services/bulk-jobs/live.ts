@@ -11,7 +11,7 @@ import { applicationOf, mayRead, readScope } from './access.ts'
 import { viewOf } from './view.ts'
 
 const everyMs = 500
-/** Jobs that ended longer ago than this are not read again. */
+/** A job is read at least until this many seconds after its end. */
 const endedSecondsMin = 30
 const jobsMax = 2000
 
@@ -59,8 +59,8 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
   }
 
   /**
-   * Returns the number of seconds for which jobs are still read after their end. The period begins before the last successful read, so that
-   * no end of a job is missed while the database is unreachable.
+   * Returns how many seconds before `at` a job may have ended to be read again. This period begins before the last successful read, so
+   * that no end of a job is missed while the database is unreachable.
    */
   const endedSecondsOf = (at: number) => endedSecondsMin + (readAt === undefined ? 0 : (at - readAt) / 1000)
 }

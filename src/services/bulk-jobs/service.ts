@@ -169,7 +169,9 @@ interface StoredItem {
   commandId?: unknown
 }
 
-/** Returns only these fields of an item, because items and results of some services contain secrets. */
+/**
+ * Converts a stored item for the API. Copies only fields that are known to be public: items and results of some services contain secrets.
+ */
 function itemOf({
   position,
   state,

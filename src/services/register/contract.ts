@@ -20,8 +20,8 @@ export interface Relation {
 }
 
 /**
- * A relation between two entities. The key of an endpoint is its id. Keys of other entities contain a `/`, which endpoint ids never
- * contain.
+ * The entity `from` contains the entity `to`. Both are given by their keys. The key of an endpoint is its id. Keys of other entities
+ * contain a `/`, which endpoint ids never contain.
  */
 export interface Containment {
   from: string
@@ -29,7 +29,7 @@ export interface Containment {
 }
 
 export interface ContainmentSource {
-  /** Finds the relations of another service that directly contain these entities. */
+  /** Finds relations of the other service whose `to` is one of these keys. */
   containersOf(sql: Sql, tenantId: string, keys: string[], limit: number): Promise<Containment[]>
 }
 
@@ -44,8 +44,8 @@ export interface Containments {
   /** Registers a source of relations with other entities. The register includes them when it looks for cycles. */
   addSource(source: ContainmentSource): void
   /**
-   * Returns the index of the first relation that would create a cycle. It is checked against the relations before it and the stored
-   * relations of all services.
+   * Returns the index of the first relation that would create a cycle. Each relation is checked against the relations before it and the
+   * stored relations of all services.
    */
   firstCycle(sql: Sql, tenantId: string, relations: Containment[]): Promise<number | undefined>
   /** Links endpoints. Existing links are ignored. The caller must have checked permissions and cycles. */
@@ -120,10 +120,10 @@ export interface EndpointConditions {
   and?: unknown[]
   or?: unknown[]
   regex?: string
-  /** Words that the searchable text must contain, as in the directory. */
+  /** Words that the searchable text of the endpoint must contain, as in the directory. */
   search?: string
   connection?: string | string[]
-  /** Times as in requests. Relative times such as `now-1d` are relative to the call. */
+  /** Times as in requests. Relative times such as `now-1d` are relative to the time of the call. */
   activeAfter?: string
   activeBefore?: string
   /** Metadata keys, or paths into their values, each with the required value. */
@@ -153,7 +153,7 @@ export interface SelectedEndpoints {
   items: TaskEndpoint[]
   /** The applications of the endpoints that were not refused. */
   applicationNames: Set<string>
-  /** The error that a request for the first refused endpoint would return. */
+  /** The error that a request for the first refused endpoint would return; undefined if none is refused. */
   refusal: PlatformError | undefined
 }
 
@@ -163,7 +163,7 @@ export interface EndpointWork<P, D extends object = any> {
   type: BulkType<D, TaskEndpoint, TaskEndpointResult>
   /** The scope that the caller needs on each endpoint when the task is created. */
   scope: string
-  /** Checks the request and returns the data of the task. Throws 400, 403 or 404. */
+  /** Checks the parameters and returns the data of the task. Throws 400, 403 or 404. */
   dataOf(ctx: Ctx, parameters: P): Promise<D> | D
   /** Returns the part of the data that users may see. */
   describe(data: D): Record<string, unknown>
@@ -181,7 +181,7 @@ export interface RegisterWorks {
   changeVersion: EndpointWork<{ versionName: string }>
 }
 
-/** An endpoint that another service registers along with an object of its own. */
+/** An endpoint that another service registers together with an object of that service. */
 export interface EndpointToRegister {
   endpointId: string
   metadata: Record<string, unknown>
@@ -223,14 +223,16 @@ export interface Register {
   metadataOf(endpointId: string): Promise<Record<string, unknown> | undefined>
   /**
    * Changes the metadata. Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. The
-   * event about the change contains `cause`, which rules use to limit chains.
+   * event about the change contains `cause`, with which rules limit chains of rules that trigger each other.
    */
   updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored number. */
   setConnectivity(changes: Connectivity[]): Promise<void>
   /** Records that an endpoint was active. It returns immediately and stores the time some seconds later. */
   noteActivity(endpointId: string, at: Date): void
-  /** Returns the series whose newest point is the place of the version's endpoints. It is returned without a promise if it is cached. */
+  /**
+   * Returns the series whose newest point is the place of an endpoint of the version. If the configuration is cached, returns no promise.
+   */
   placeSeriesOf(version: {
     tenantId: string
     applicationName: string
@@ -241,7 +243,7 @@ export interface Register {
    * are ignored.
    */
   reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
-  /** Sets the version that a device reports. Returns false if its application has no such version. */
+  /** Sets the version that a device reports. Returns false if the application of the endpoint has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this endpoint contains (outbound) or is contained in (inbound). */
   relatedEndpoints(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
@@ -265,7 +267,7 @@ export interface Register {
   memberSet(sql: Sql, tenantId: string, filterId: string): Promise<number>
   /**
    * Returns an SQL relation with the columns of `EndpointRef` and `seq`: the members of a member set after the number `after`, in order. It
-   * is for statements of other services that write a row for each member. The caller must hold its scope on the whole application.
+   * is for statements of other services that write a row for each member. The caller must hold the scope on the whole application.
    */
   memberPage(sql: Sql, page: MemberPage): Fragment
   /** Checks conditions and returns a function that reads the endpoints that match them. Throws 400 for an invalid condition. */
@@ -290,8 +292,8 @@ export interface Register {
   /** Changes of many endpoints as bulk tasks. */
   works: RegisterWorks
   /**
-   * Returns an SQL relation with the columns of `EndpointRef`, for a statement in another service: `from (${…}) as e`. It is for lists that
-   * must include every endpoint without a copy of the register.
+   * Returns an SQL relation with the columns of `EndpointRef`, for a statement in another service: `from (${…}) as e`. It is for lists of
+   * services that must include every endpoint and keep no copy of the register.
    */
   relation(sql: Sql): Fragment
   /** Relations between endpoints, for the service `assets`. */

@@ -77,7 +77,10 @@ export function endpointMetadata(
     return {}
   }
 
-  /** Processes the messages of an endpoint in order. Reads wait too, so that a device reads the result of its previous write. */
+  /**
+   * Returns the handler of a resource. It processes the messages of an endpoint in order. Reads wait too, so that a device reads the result
+   * of its previous write.
+   */
   const resource =
     <T>(
       read: (payload: Buffer) => T,

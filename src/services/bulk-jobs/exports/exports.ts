@@ -1,6 +1,7 @@
 /**
- * Exports are jobs that write a file in parts. Each part is a content of the blob store. Its row, the position of the next part and the
- * progress of the task are committed together. After a crash, an export therefore continues without losing or repeating a line.
+ * Exports are jobs that write a file in parts. Each part is a content of the blob store. The row of the part, the position of the next
+ * part and the progress of the task are committed together. After a crash, an export therefore continues without losing or repeating a
+ * line.
  */
 import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
@@ -70,7 +71,7 @@ export function handleExports<R extends object, P extends object>(
         await writePart(deps, task, done, await source(ctx, request, { format, position }), save)
         return undefined
       } catch (error) {
-        // The permissions of the creator are checked for each part. If they are missing, the export ends.
+        // The permissions of the creator are checked for each part. If a permission is missing, the export ends.
         if (error instanceof PlatformError && [401, 403, 404].includes(error.status)) return { canceled: error.message }
         throw error
       }
@@ -192,7 +193,7 @@ async function* bytesOf(
 
 const exportsPerDeletion = 20
 
-/** Releases the contents of expired files. */
+/** Deletes the exports whose files have expired, and releases the contents of the files. */
 export async function deleteExpired({ kit, contents }: ExportDeps) {
   for (let found = exportsPerDeletion; found === exportsPerDeletion; )
     found = await kit.db.tx(async (sql) => {

@@ -28,7 +28,10 @@ export interface FileFormat {
 }
 
 export interface ExportOperations {
-  /** Creates an export of endpoints. Like the other functions that create exports, returns the id of its job. */
+  /**
+   * Creates a job that exports endpoints, and returns the id of the job. `exportSeries` and `exportTraffic` also return the id of their
+   * job.
+   */
   exportEndpoints(
     ctx: Ctx,
     request: FileFormat & { select: JobRequest['select']; metadataKeys?: string[] },

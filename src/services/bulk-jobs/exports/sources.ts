@@ -10,7 +10,7 @@ export type ExportFormat = 'csv' | 'ndjson'
 
 export interface ExportPartContent {
   content: AsyncIterable<Uint8Array>
-  /** Returns the number of lines. Must be called after the content was read completely. */
+  /** Returns the number of rows, without the header of a CSV file. Must be called after the content was read completely. */
   rows(): number
   /** Returns the start of the next part; undefined after the last part. Must be called after the content was read completely. */
   next(): object | undefined

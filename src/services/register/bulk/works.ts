@@ -60,7 +60,7 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
   })
   bulk.handle(ChangeVersion, {
     async page(sql, { tenantId, data }, items) {
-      // This lock is taken before the locks of endpoints, in the same order as for a single change.
+      // The application is locked before the endpoints, in the same order as when a single endpoint changes its version.
       await lockApplicationShared(sql, data.applicationName)
       return await withEndpoints(sql, tenantId, items, async (found) => {
         const failures = await deps.endpoints.moveAll(sql, [...found.values()], data)
@@ -82,7 +82,7 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
 
 const outcomeOf = (failed: string | undefined): Outcome<TaskEndpointResult> => (failed === undefined ? {} : { failed })
 
-/** Checks everything that does not depend on an endpoint, so that the caller gets the error immediately. */
+/** Checks the patch as far as it does not depend on an endpoint, so that the caller gets an error when it creates the job. */
 function patchOf(_ctx: Ctx, { operations, merge }: MetadataPatch): MetadataPatch {
   if ((operations === undefined) === (merge === undefined))
     throw invalidField('operations', 'expected either operations or merge')

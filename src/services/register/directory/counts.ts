@@ -1,4 +1,4 @@
-/** Counts endpoints by version, connection or any metadata key. */
+/** Counts endpoints by application, version, connection or any metadata key. */
 
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
@@ -18,7 +18,7 @@ export interface CountsRequest extends SelectionRequest {
 export interface Counts {
   /** Number of endpoints that meet the conditions. */
   total: number
-  /** False if counting took too long. Then only the endpoints that were registered first are counted. */
+  /** False if counting took too long. The numbers then include only the endpoints that were registered first. */
   complete: boolean
   counts: DimensionCounts[]
 }
@@ -26,14 +26,14 @@ export interface Counts {
 export interface DimensionCounts {
   by: string
   values: { value: string | number | boolean; count: number }[]
-  /** Number of endpoints whose value is not listed. */
+  /** Number of endpoints whose value is not in `values`. */
   others: number
   /** Number of endpoints without a value. */
   missing: number
 }
 
 export interface CountDeps extends QueryDeps {
-  /** Returns whether all these applications maintain counts by this key. */
+  /** Returns whether all these applications maintain the numbers of endpoints by the value of this metadata key. */
   isCounted(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
   limits: CountLimits
   concurrency: ConcurrencyLimit
@@ -50,11 +50,13 @@ export const createCountConcurrency = () => createConcurrencyLimit({ perTenant: 
 /** Maximum number of values of a dimension. Further values are counted together. */
 const valuesMax = 20_000
 
-/** Sums of the steps: for each dimension, counts by value. */
+/**
+ * The endpoints that were counted so far: in total, and for each dimension by value. The value null stands for endpoints without a value.
+ */
 interface Sums {
   total: number
   byDimension: Map<string | null, number>[]
-  /** Number of endpoints whose values exceed `valuesMax`, for each dimension. */
+  /** For each dimension, the number of endpoints whose value is not in `byDimension`, because it already has `valuesMax` values. */
   beyond: number[]
 }
 
@@ -77,7 +79,7 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
   }
 }
 
-/** Returns whether the maintained counts are sufficient. Counts by connection and metadata are not maintained for single versions. */
+/** Returns whether the maintained counts answer the query. Counts by connection and metadata are not maintained for single versions. */
 async function isMaintained(deps: CountDeps, { scope, conditions }: DirectoryQuery, dimensions: Dimension[]) {
   if (hasConditions({ ...conditions, versionNames: undefined })) return false
   const others = dimensions.filter(({ field }) => field !== 'application' && field !== 'version')
@@ -107,7 +109,7 @@ async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions:
   return true
 }
 
-/** Adds the maintained counts of a dimension. All other endpoints have no value: they have never connected, or do not have the key. */
+/** Adds the maintained counts by connection or by a metadata key. All other endpoints have never connected, or do not have the key. */
 async function addValues(
   deps: CountDeps,
   { scope }: DirectoryQuery,
@@ -124,11 +126,11 @@ async function addValues(
     addValue(sums, index, isConnection ? connections[Number(value)]! : value, count)
     left -= count
   }
-  // An endpoint that was just deleted may still be counted.
+  // `left` can be negative, because the counts by value may still include endpoints that were just deleted.
   if (left > 0) addValue(sums, index, isConnection ? 'never' : null, left)
 }
 
-/** Counts in steps. Returns false if the time limit was reached. */
+/** Counts with the index of a condition that few endpoints meet, otherwise in steps. Returns false if the time limit was reached. */
 async function addCounted(
   deps: CountDeps,
   query: DirectoryQuery,

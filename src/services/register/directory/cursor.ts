@@ -1,4 +1,4 @@
-/** Positions in a sorted list, and the cursors that callers get for them. */
+/** Positions in a sorted list, and the cursors by which callers name a position. */
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Sort } from './query.ts'
 
@@ -11,12 +11,12 @@ export interface Position {
   isRest: boolean
 }
 
-/** An endpoint of a page. It includes the fields if they were read together with the position. */
+/** The position of an endpoint on a page. `row` contains the fields of the endpoint if they were read together with the position. */
 export type Placed<Row> = Position & { row?: Row }
 
 const version = 1
 
-/** Returns a cursor. It contains the order of the list, so that it cannot be used with a list in another order. */
+/** Returns the cursor for a position. It contains the order of the list, so that it cannot be used with a list in another order. */
 export const cursorOf = (sort: Sort, { value, seq, isRest }: Position): string =>
   Buffer.from(JSON.stringify([version, sortName(sort), value ?? null, seq, isRest ? 1 : 0])).toString('base64url')
 
@@ -32,7 +32,7 @@ export function positionOf(cursor: string, sort: Sort): Position {
 
 const momentPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** Returns whether the value is of the kind by which the list is sorted. */
+/** Returns whether a position in a list with this order can have this value. */
 function hasValueOf({ by }: Sort, value: string | null, isRest: boolean): boolean {
   if (isRest || ('field' in by && by.field === 'createdDate')) return value === null
   if (value === null) return false
@@ -62,7 +62,7 @@ function fieldsOf(cursor: string): [string, string | null, number, number] | und
   return isValid ? [name, value, seq, isRest] : undefined
 }
 
-/** Orders positions as PostgreSQL does: by the bytes of the values, then by number. Endpoints without a value come last. */
+/** Orders positions as PostgreSQL does: by the bytes of the values, then by `seq`. Endpoints without a value come last. */
 export function comparePositions(one: Position, other: Position, descending: boolean): number {
   if (one.isRest !== other.isRest) return one.isRest ? 1 : -1
   const sign = descending && !one.isRest ? -1 : 1

@@ -18,7 +18,7 @@ interface OfEndpoint {
 
 const flushMs = 5000
 const rowsPerStatement = 1000
-/** Maximum number of endpoints. Values of further endpoints are dropped until the next flush. */
+/** Maximum number of endpoints with a collected value. Values of further endpoints are dropped until the next flush. */
 const endpointsMax = 200_000
 
 export function createDeferredWrites<T extends OfEndpoint>(

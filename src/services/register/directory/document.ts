@@ -21,7 +21,7 @@ export interface DirectoryDocument {
   seq: number
   text: string
   grams: number[]
-  /** Encoded values by key. The empty key contains the endpoint id. */
+  /** Values to sort by, encoded by `sortText`, by metadata key. The value of the empty key is the endpoint id. */
   sorted: Record<string, string>
   /** Values to count by, as JSON texts by key. */
   counted: Record<string, string>
@@ -76,7 +76,10 @@ function countedValues(metadata: Metadata, keys: string[]): Record<string, strin
   return Object.fromEntries(values)
 }
 
-/** Folds case and compatible characters, and removes characters that separate lines or that PostgreSQL cannot store. */
+/**
+ * Folds case and compatible characters. Replaces control characters: line breaks separate the values of a text, and PostgreSQL cannot store
+ * NUL.
+ */
 export const normalized = (text: string) =>
   text
     .toWellFormed()
@@ -113,12 +116,12 @@ function sortableNumber(value: number): string {
 
 // ── parts of texts
 
-/** The search index divides endpoints into ranges of 2^14 numbers. */
+/** The search index divides endpoints into ranges of 2^14 numbers (`seq`). */
 const rangeBits = 14
 
 /**
- * Combines each n-gram with the range of the endpoint, so that the index has an entry per n-gram and range. This must equal the
- * expression in `search_candidates`.
+ * Combines each n-gram with the range of the endpoint, so that the index has an entry for each n-gram in each range. The SQL function
+ * `search_candidates` must compute the same numbers.
  */
 export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
   const range = BigInt(Math.floor(seq / 2 ** rangeBits))
@@ -168,7 +171,8 @@ const gramsPerWord = 4
 
 /**
  * Returns n-grams that every text with these words contains: for each word, the few that are rarest in the sample of texts. An n-gram that
- * most texts contain has a long index entry and hardly narrows the search. With it, a search for `bench-0090` took twice as long.
+ * most texts contain has a long index entry and hardly narrows the search. With such an n-gram, a search for `bench-0090` took twice as
+ * long.
  */
 export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
   const grams = new Set<number>()
@@ -223,7 +227,9 @@ const valueAt = (value: unknown, path: string[]): unknown =>
     value,
   )
 
-/** Parses numbers, or texts of numbers, within the valid range. Returns undefined for anything else. */
+/**
+ * Parses a latitude and a longitude, each a number or the text of a number. Returns undefined if they are anything else or out of range.
+ */
 export function toPlace(latitude: unknown, longitude: unknown): Place | undefined {
   const [y, x] = [degrees(latitude), degrees(longitude)]
   if (y === undefined || x === undefined || Math.abs(y) > 90 || Math.abs(x) > 180) return undefined

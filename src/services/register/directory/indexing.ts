@@ -80,8 +80,9 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
 }
 
 /**
- * Updates the directory in steps. Each pause is longer than the step before it, because a document takes more database time than a
- * registration. Returns whether the queue may have more endpoints. When the node stops, the pause ends and no further step runs.
+ * Updates the directory in steps. Each pause is longer than the step before it: a document takes more database time than a registration, so
+ * steps without pauses would slow registrations. Returns whether the queue may have more endpoints. When the node stops, the pause ends and
+ * no further step runs.
  */
 async function runForAWhile(deps: Deps, isLate: boolean, signal: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
@@ -187,7 +188,7 @@ const sortValuesOf = (document: store.EndpointKey & { sorted: Record<string, str
 
 /** Returns the objects of the first list that are not in the second. */
 function except<T extends object>(list: T[], other: T[]): T[] {
-  // New endpoints have no old values, so no texts are built for them. Building them took 4 % of the main thread in the bench
+  // New endpoints have no old values, so no texts are built for them. Building these texts took 4 % of the main thread in the bench
   // `registration`.
   if (list.length === 0 || other.length === 0) return list
   const textOf = (one: T) => JSON.stringify(Object.entries(one).sort())

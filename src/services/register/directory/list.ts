@@ -1,6 +1,6 @@
 /**
  * Lists endpoints for users: searched, filtered and sorted, one page after a cursor. No request takes long: endpoints are checked in the
- * order of the list for a limited time. If few endpoints meet a condition, its index is used.
+ * order of the list for a limited time. If few endpoints meet a condition, the index of this condition is used instead.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -37,7 +37,7 @@ export interface DirectoryPage {
 }
 
 export interface ListDeps extends QueryDeps {
-  /** Returns whether all of these applications index the key. */
+  /** Returns whether all of these applications index the metadata key, so that a list can be sorted by it. */
   isIndexed(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
   limits: ListLimits
 }
@@ -84,7 +84,10 @@ export async function listDirectory(deps: ListDeps, ctx: Ctx, request: Directory
   }
 }
 
-/** Adds the endpoints on which the caller has single grants, up to the position to which the other part is complete. */
+/**
+ * Adds to a part the endpoints on which the caller has grants of their own (`singles`), up to the position up to which the part is
+ * complete.
+ */
 function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
   const { reached } = part
   const complete = singles.filter((one) => !reached || comparePositions(one, reached, sort.descending) <= 0)
@@ -169,12 +172,12 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   return cutPart(listing, part)
 }
 
-/** Shortens the part to the page. The part has one endpoint more than the page if another page follows. */
+/** Shortens the part to a page. If it has more endpoints than the page, another page follows. */
 function cutPart({ limit }: Listing, { items, reached }: Part): Part {
   return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
 }
 
-/** Checks the next endpoints in the order of the list. */
+/** Checks the next `steps` endpoints in the order of the list. Returns the part `before` with those of them that meet the conditions. */
 async function walk(deps: ListDeps, listing: Listing, before: Part, steps: number): Promise<Part> {
   const { db, filters } = deps
   const { query, sort, limit, includeMetadata } = listing
@@ -204,7 +207,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
 /** Maximum number of candidates that are sorted. With more candidates, walking in the order of the list finds a page sooner. */
 const orderedMax = 3000
 
-/** Answers with the index of a condition that few endpoints meet. Returns undefined if there is no such condition. */
+/** Completes the part with the index of a condition that few endpoints meet. Returns undefined if there is no such condition. */
 async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part | undefined> {
   const { query, sort } = listing
   if (query.conditions.words.length > 0 && 'field' in sort.by && sort.by.field === 'createdDate')
@@ -230,8 +233,8 @@ async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () 
 }
 
 /**
- * Returns one select for each condition that has an index. It selects the endpoints that meet the condition, at most one more than
- * `candidatesMax`.
+ * Returns one SQL query for each condition that has an index. It finds endpoints that meet the condition: at most `candidatesMax` + 1, so
+ * that the caller can see whether there are more than `candidatesMax`.
  */
 export async function sourcesOf(
   { db, filters }: QueryDeps,
@@ -253,7 +256,7 @@ export async function sourcesOf(
       ),
     )
   if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, sorted, limit))
-  // Endpoints that were never active have no row in that table.
+  // `activitySql` reads the table `activity`, in which endpoints that were never active have no row.
   const { connections: connectionStates, activeAfter } = conditions
   if (activeAfter || (connectionStates && !connectionStates.includes('never')))
     sources.push(candidates.activitySql(sql, sorted, limit))

@@ -18,7 +18,7 @@ export function readWords(search: string): string[] {
   return words
 }
 
-/** Parses connection states. Returns undefined if all states are selected. */
+/** Parses connection states. Returns undefined if the parameter names none, which selects all states. */
 export function connectionsOf(text: string | string[] | undefined): Connection[] | undefined {
   const states = listOf(text)
   for (const state of states ?? [])

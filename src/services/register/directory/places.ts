@@ -1,4 +1,7 @@
-/** Returns the endpoints of a rectangle on the map as clusters. A cluster is the sum over a cell of a grid. */
+/**
+ * Returns the endpoints of a rectangle on the map as clusters. A grid divides the map into cells. The endpoints in one cell form one
+ * cluster: their number and their mean position.
+ */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -74,7 +77,7 @@ async function countedClusters(
   return await withSingles(db, scope, rectangle, level, clusters)
 }
 
-/** Adds endpoints on which the caller has a grant for that endpoint alone. */
+/** Adds the endpoints that the caller may read by a grant on the single endpoint, not on its application. */
 async function withSingles(db: Db, scope: Scope, rectangle: Rectangle, level: number, clusters: store.Cluster[]) {
   if (!scope.singles) return clusters
   const ranges = cellRanges(rectangle, level)
@@ -95,7 +98,8 @@ async function withSingles(db: Db, scope: Scope, rectangle: Rectangle, level: nu
 async function describe(db: Db, tenantId: string, clusters: store.Cluster[]): Promise<Places> {
   const alone = clusters.filter(({ count }) => count === 1).map(({ seqs }) => seqs)
   const endpoints = new Map((await store.findNames(db.sql, tenantId, alone)).map((row) => [row.seq, row]))
-  // A deleted endpoint is still counted until the directory is updated, but has no row any more.
+  // The stored counts include a deleted endpoint until the directory is updated. It has no row any more, so a cluster of this one endpoint
+  // is left out.
   const shown = clusters.filter(({ count, seqs }) => count !== 1 || endpoints.has(seqs))
   return {
     count: shown.reduce((sum, { count }) => sum + count, 0),

@@ -20,7 +20,7 @@ export interface Scope {
   singles: Singles | undefined
 }
 
-/** Endpoints on which the caller has a permission of its own, without a permission on their whole application. */
+/** Endpoints on which the caller has a permission on the single endpoint, without a permission on the whole application. */
 export interface Singles {
   endpointIds: string[]
   /** The requested applications; undefined means all. */
@@ -30,7 +30,7 @@ export interface Singles {
 }
 
 export interface Conditions {
-  /** Words that the searchable text must contain. */
+  /** Words that the searchable text of the endpoint must contain. */
   words: string[]
   versionNames: string[] | undefined
   connections: Connection[] | undefined

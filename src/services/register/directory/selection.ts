@@ -54,7 +54,10 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
 
-/** If more endpoints than this have the words, the index of words does not help a list in another order. */
+/**
+ * If more endpoints than this have the words, the search index finds too many candidates to help a list that is not in the order of
+ * registration.
+ */
 const commonCount = 6000
 
 async function searchOf({ sampleOf }: QueryDeps, scope: Scope, words: string[]) {

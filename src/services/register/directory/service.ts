@@ -30,7 +30,7 @@ export interface Directory {
   noteActivity: Register['noteActivity']
   placeSeriesOf: Register['placeSeriesOf']
   reportPlace: Register['reportPlace']
-  /** Stores activity and places that were reported. */
+  /** Stores the activity and the places that were reported and are not stored yet. */
   flush(): Promise<void>
   now: Clock
 }

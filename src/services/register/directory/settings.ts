@@ -27,7 +27,10 @@ const applicationsPerPage = 500
 
 const defaults = { keys: defaultDirectoryKeys, 'counted-keys': defaultCountedKeys }
 
-/** Returns a function that checks whether all versions of these applications index a metadata key, or count endpoints by it (`list`). */
+/**
+ * Returns a function that checks whether a metadata key is in `list` (the indexed or the counted keys) of all versions of the given
+ * applications.
+ */
 export const createHasKey =
   (applications: Pick<Applications, 'configurationPage'>, list: 'keys' | 'counted-keys') =>
   async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {

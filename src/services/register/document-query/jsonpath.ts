@@ -13,7 +13,7 @@ const isType = (value: string, type: string) => `${value}.type() == "${type}"`
 const and = (parts: string[]) => (parts.length ? `(${parts.join(' && ')})` : '(1 == 1)')
 const or = (parts: string[]) => (parts.length ? `(${parts.join(' || ')})` : '(1 == 0)')
 
-/** Returns the predicate. `base` is `$` for the metadata, or `@` for the member or element within a filter. */
+/** Returns the predicate for a condition. `base` is `$` for the metadata, or `@` for the member or element within a filter. */
 export function predicateOf(node: Node, base = '$'): string {
   switch (node.node) {
     case 'constant':
@@ -34,8 +34,8 @@ export function predicateOf(node: Node, base = '$'): string {
 }
 
 /**
- * Returns a predicate on members. It uses `$.*` if possible, because `keyvalue()` creates an object for each member and takes ten times as
- * long.
+ * Returns the predicate that some member satisfies `where`. It uses `$.*` if possible, because `keyvalue()` creates an object for each
+ * member and takes ten times as long.
  */
 function someMember(where: Node): string {
   if (where.node === 'test' && where.withElements && where.path[0] === 'value') {

@@ -31,7 +31,7 @@ export const childPath = (path: string, name: string | number) => (path ? `${pat
 export function checkText(text: string, path: string) {
   if (text.length > limits.textLength)
     throw new DocumentQueryError(path, `a text may have at most ${limits.textLength} characters`)
-  // Metadata cannot contain such a text, and the database would reject the comparison.
+  // Metadata cannot contain NUL or half of a surrogate pair, and the database would reject the comparison.
   if (!text.isWellFormed() || text.includes('\0')) throw new DocumentQueryError(path, 'this is not valid text')
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rewrites conditions on the members `{ key, value }` of `metadata`. If a condition names its keys, it becomes a condition on these entries
- * of the metadata object. Then an index can answer it, and changes of other keys cannot affect it.
+ * Rewrites conditions on the members `{ key, value }` of `metadata`. If a condition names the keys of the members, it becomes a condition
+ * on these entries of the metadata object. Then an index can answer it, and changes of other keys cannot affect it.
  */
 import { checkOf, conditionOf } from './evaluate.ts'
 import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'
@@ -53,7 +53,7 @@ function rewriteForEntry(key: string, node: Node): Node {
   }
 }
 
-/** Returns the test of `metadata` itself. Where MongoDB tests the elements of an array, its members are tested. */
+/** Returns the condition for a test of `metadata` itself. Where MongoDB tests the elements of an array, the members are tested. */
 export function testOfMetadata(test: Test): Node {
   switch (test.is) {
     case 'exists':
@@ -67,7 +67,7 @@ export function testOfMetadata(test: Test): Node {
   }
 }
 
-/** Returns the test of a whole member. A member is an object and never null, a number or a text. */
+/** Returns the condition for a test of a whole member. A member is an object and never null, a number or a text. */
 export function testOfMember(test: Test): Node {
   switch (test.is) {
     case 'exists':

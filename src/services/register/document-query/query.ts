@@ -36,7 +36,7 @@ export type Node =
    * `withElements`, an array at the end of the path also passes if one of its elements passes.
    */
   | { node: 'test'; path: string[]; withElements: boolean; test: Test }
-  /** This and the next two nodes occur only at the root. */
+  /** This and the next two nodes test the endpoint as a whole. They never occur within `member` or an `element` test. */
   | { node: 'version'; test: Test }
   | { node: 'member'; where: Node }
   | { node: 'size'; size: number }

@@ -1,6 +1,6 @@
 /**
  * Translates a documentQuery to SQL. Equality becomes `@> any(…)`, which the GIN index (jsonb_path_ops) supports. All other conditions
- * become jsonpath. It is called as a function, because with an operator the planner might read the whole index.
+ * become jsonpath. A jsonpath is evaluated by a function, because with an operator the planner might read the whole index.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { predicateOf } from './jsonpath.ts'

@@ -153,7 +153,10 @@ function outcomeOf(
   return { result: { endpointId } }
 }
 
-/** Returns a function that returns the token of an item. The function must be called for all items in order. */
+/**
+ * Returns a function that reads the token from a result. It must be called for all results in order, because the result of the first
+ * endpoint that a page registered contains all tokens of the page.
+ */
 function createTokenReader(secrets: Secrets) {
   let tokens: string[] = []
   return ({ endpointToken, tokens: sealed }: Created): string => {

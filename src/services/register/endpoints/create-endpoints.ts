@@ -14,7 +14,7 @@ import * as store from './store/endpoints.ts'
 
 export interface NewEndpoint {
   endpointId: string
-  /** A version of the same application. Default: the version of the call. */
+  /** A version of the same application. Default: the `version` that the function gets for all endpoints. */
   versionName?: string
   metadata: Metadata
   token?: string | undefined
@@ -48,7 +48,7 @@ export const createEndpointsWith =
     const seqById = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
     const inserted = endpoints.filter(({ endpointId }) => seqById.has(endpointId))
     const provisioning = tokens.provision(sql, { tenantId, applicationName }, inserted)
-    // This statement is sent after the statement of the tokens, in the same round trip.
+    // The first statements of listeners are sent after the statement of the tokens, in the same round trip.
     if (inserted.length > 0) changes.prepare(sql, { tenantId, applicationName })
     const provisioned = await provisioning
     const tokenById = new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))

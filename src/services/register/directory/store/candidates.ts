@@ -1,4 +1,4 @@
-/** Finds the endpoints that meet a rare condition. Uses an index, and returns the endpoints in any order. */
+/** Finds the endpoints that meet a condition that few endpoints meet. Uses an index, and returns the endpoints in any order. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
@@ -146,7 +146,7 @@ export interface DirectoryRow {
   metadataUpdatedDate: Date | null
 }
 
-/** Selects these fields of `e` and `a` as JSON. `rowOfJson` parses it. */
+/** Builds a `DirectoryRow` from the tables `e` and `a` as JSON, which `rowOfJson` parses. */
 export const rowJsonSql = (sql: Sql, metadata: boolean): Fragment => sql`
   json_build_object('seq', e.seq, 'endpointId', e.endpoint_id, 'createdDate', register.moment(e.created_date),
     'applicationName', e.application_name, 'versionName', e.version_name,
@@ -184,7 +184,10 @@ export async function findApplications(sql: Sql, tenantId: string): Promise<stri
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Reads searchable texts at equal distances, and estimates how many texts there are. */
+/**
+ * Reads up to `count` searchable texts, of endpoints at equal distances in the order of registration, and estimates the number of all
+ * texts.
+ */
 export async function findTextSample(
   sql: Sql,
   scope: Scope,

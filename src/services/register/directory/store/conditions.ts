@@ -4,7 +4,9 @@ import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
 import { type Conditions, type Connection, connections } from '../query.ts'
 
-/** Reads the connectivity. It is in two columns, or in the metadata under configured names. */
+/**
+ * Reads whether an endpoint is connected: from the column or, if the tenant has configured other keys for connectivity, from the metadata.
+ */
 const connectedSql = (sql: Sql): Fragment => sql`coalesce(e.connected, case when e.connectivity_keys is not null
   then coalesce(e.metadata -> e.connectivity_keys[1] = 'true'::jsonb, false) end)`
 
@@ -45,7 +47,7 @@ export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions,
   if (connectionStates)
     parts.push(sql`${connectionSql(sql)} = any(${connectionStates.map(numberOfConnection)}::integer[])`)
   if (activeAfter) parts.push(sql`a.at >= ${activeAfter}`)
-  // An endpoint that was never active counts from its registration; otherwise every new endpoint would be silent for days.
+  // For an endpoint that was never active, the time of its registration counts. Otherwise every new endpoint would seem inactive for days.
   if (activeBefore) parts.push(sql`coalesce(a.at, e.created_date) < ${activeBefore}`)
   for (const word of words) parts.push(sql`strpos(d.text, ${word}) > 0`)
   for (const { filterId } of conditions.filters) parts.push(filters.contains(sql, tenantId, filterId, sql`e.seq`))

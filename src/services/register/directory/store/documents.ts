@@ -27,8 +27,8 @@ export async function isQueueEmpty(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Merges the list of new entries of the metadata index. The index belongs to the table of endpoints, but the directory knows when endpoints
- * have changed. Without the merge, an insert would merge the list when it has 8 MB, and searches would read it until then.
+ * Merges the list of new entries into the metadata index of the table of endpoints. The directory does so, because it knows when endpoints
+ * have changed. Otherwise an insert would merge the list when it reaches 8 MB, and searches would read the list until then.
  */
 export async function mergeMetadataIndex(sql: Sql) {
   await sql`select gin_clean_pending_list('register.endpoints_metadata')`
@@ -110,7 +110,7 @@ interface ConnectionOf {
   connection: number
 }
 
-/** Returns a count of a connection. Endpoints that have never connected are not counted, because most of them have no row. */
+/** Returns the difference for the counts by connection. Endpoints that have never connected are not counted, because most have no row. */
 const connectionCount = ({ tenantId, applicationName, connection }: ConnectionOf, count: number): ValueCount[] =>
   connection === 0 ? [] : [{ tenantId, applicationName, key: connectionKey, value: String(connection), count }]
 
@@ -133,7 +133,7 @@ export async function replaceSortValues(sql: Sql, removed: SortValue[], added: S
       order by 1, 2, 3, 4, 5 on conflict do nothing`
 }
 
-/** Copies the connectivity of endpoints to their activity, and counts the changes. */
+/** Copies the connectivity of endpoints to the table `activity`, and updates the counts by connection. */
 export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
   const rows = await sql<(ConnectionOf & { count: number })[]>`
     with given as materialized (
@@ -163,8 +163,9 @@ export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
 }
 
 /**
- * Stores when endpoints were active. The time is rounded to the minute, so that a device that sends often causes few writes. A new row
- * starts as never connected, because only `saveConnections` sets the connection; it runs later if the endpoint is in the queue.
+ * Stores when endpoints were active. A stored time is replaced only by a time more than a minute later, so that a device that sends often
+ * causes few writes. A new row starts as never connected, because only `saveConnections` sets the connection; it runs later if the endpoint
+ * is in the queue.
  */
 export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
   await sql`
@@ -178,8 +179,8 @@ export async function saveActivity(sql: Sql, active: { endpointId: string; at: D
 }
 
 /**
- * Enqueues the endpoints of an application or version whose number is greater than `after`. Returns the last number, or undefined if no
- * endpoint is left.
+ * Enqueues up to `limit` endpoints of an application whose number (`seq`) is greater than `after`. Returns the last of these numbers, or
+ * undefined if no endpoint is left.
  */
 export async function enqueueAll(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** Stores places of endpoints, and sums over the cells of the grids. */
+/** Stores the places of endpoints and, for each cell of the grids, the number of its endpoints and the sums of their coordinates. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { Place } from '../document.ts'
 import { bandLevel, type CellRange, cellOf, keptLevels, rowOf } from '../grid.ts'
@@ -14,13 +14,13 @@ export interface Cluster {
   /** Sums of the latitudes and longitudes, in millionths of a degree. */
   latitudes: number
   longitudes: number
-  /** The number of the endpoint, if the cluster consists of one endpoint. Otherwise it is meaningless. */
+  /** Sum of the numbers (`seq`) of the endpoints. It is used only if the cluster has one endpoint, whose number it then is. */
   seqs: number
 }
 
 export type PlacedEndpoint = EndpointKey & Place
 
-/** Replaces places, and updates the sums by the differences. */
+/** Replaces places, and updates the sums of the cells by the differences. */
 export async function replacePlaces(sql: Sql, removed: PlacedEndpoint[], added: PlacedEndpoint[]) {
   const columns = sql`p("tenantId" text, "applicationName" text, band integer, longitude integer, latitude integer, seq bigint)`
   const rows = (places: PlacedEndpoint[]) =>
@@ -156,7 +156,7 @@ export async function findNames(
 
 export type ReportedPlace = Place & { endpointId: string; at: Date }
 
-/** Stores places that time series reported, if they are newer, and enqueues endpoints whose place has changed. */
+/** Stores places that time series reported, if they are newer than the stored places, and enqueues endpoints whose place has changed. */
 export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
   await sql`
     with given as (

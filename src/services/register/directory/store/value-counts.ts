@@ -13,7 +13,7 @@ export interface ValueCount {
   count: number
 }
 
-/** Adds differences. Rows that become zero are deleted. */
+/** Adds differences to the stored counts. Counts that become zero are deleted. */
 export async function addToValueCounts(sql: Sql, differences: ValueCount[]) {
   const sums = new Map<string, ValueCount>()
   for (const { tenantId, applicationName, key, value, count } of differences) {

@@ -23,7 +23,7 @@ export interface Walk {
 export interface Walked {
   /** Number of endpoints that were checked. */
   steps: number
-  /** The position after the last checked endpoint; null if no endpoint was checked. */
+  /** The position of the last checked endpoint; null if no endpoint was checked. */
   last: { seq: number; value: string | null } | null
   /** Endpoints that meet the conditions, in order. */
   found: { seq: number; value: string | null; row: DirectoryRow }[]
