@@ -243,7 +243,7 @@ export interface Register {
    * are ignored.
    */
   reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
-  /** Sets the version that a device reports. Returns false if the application of the endpoint has no such version. */
+  /** Sets the version that a device reports. Returns false if the endpoint does not exist, or if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this endpoint contains (outbound) or is contained in (inbound). */
   relatedEndpoints(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>

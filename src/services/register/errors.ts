@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// These errors do not reveal whether an endpoint is missing or not readable for the caller.
+// The text of a 404 does not reveal whether an object is missing or the caller may not read it.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint',
   404,

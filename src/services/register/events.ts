@@ -9,7 +9,7 @@ interface OfEndpoint extends ApplicationKey {
   endpointId: string
 }
 
-// A batch is published for one application at a time. Events of one endpoint are delivered in order.
+// Events with the same key are delivered in order. An event about several endpoints concerns one application.
 const byApplication = ({ applicationName }: ApplicationKey) => applicationName
 const byEndpoint = ({ endpointId }: OfEndpoint) => endpointId
 

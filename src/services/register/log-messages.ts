@@ -1,4 +1,4 @@
-/** Log messages at warn and above of the register. */
+/** Log messages of the register, at warn and above. */
 import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const countingEndpointsFailed = defineLogMessage({

@@ -9,7 +9,7 @@ import { MatchFilter } from './filters/matching.ts'
 import { deleteFiltersOfTenant } from './filters/store/members.ts'
 
 export interface TenantDeletion {
-  /** Enqueues the deletion with the commit of this transaction. */
+  /** Enqueues the deletion of a tenant's endpoints when `sql` commits. */
   enqueue(sql: Sql, tenantId: string): Promise<void>
 }
 
@@ -17,7 +17,7 @@ const DeleteTenant = defineJob<{ tenantId: string }>('register.forget-tenant', {
 const rowsPerTransaction = 5000
 
 /**
- * Deletes a tenant's endpoints, with one transaction for each part. It publishes no events for them, because all services handle
+ * Deletes a tenant's endpoints, with one transaction for each part. It publishes no events about the endpoints, because all services handle
  * `TenantDeleted`.
  */
 export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {

@@ -52,6 +52,6 @@ export const createHasKey =
       if (page.length < applicationsPerPage) break
       after = page.at(-1)!.applicationName
     }
-    // If only some versions of an application configure keys, its other versions use the default keys.
+    // All configured lists contain the key. An application without a configured list uses the default keys.
     return defaults[list].includes(key) || applicationNames.every((name) => configured.has(name))
   }

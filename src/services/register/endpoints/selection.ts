@@ -52,8 +52,8 @@ async function pageOfList(sql: Sql, endpointIds: string[], { from = '0', limit }
 }
 
 /**
- * Returns a page of a filter's members. The start of a page contains the number of a member set and of an endpoint. If the query of a
- * filter changes, the filter gets another member set.
+ * Returns a page of a filter's members. `from` contains the number of the member set and the number of the last endpoint on the page
+ * before. If the query of a filter changes, the filter gets another member set.
  */
 async function pageOfFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: PageRequest) {
   const [setOfFirstPage, after = 0] = from?.split(' ').map(Number) ?? []

@@ -47,9 +47,12 @@ export interface EndpointOperations {
   ): Promise<Map<string, string>>
   version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
-  /** Sets the version that the device itself reports. Returns false if its application has no such version. */
+  /**
+   * Sets the version that the device itself reports. Returns false if the endpoint does not exist, or if its application has no such
+   * version.
+   */
   setReportedVersion(endpointId: string, versionName: string): Promise<boolean>
-  /** Unregisters the endpoints that remain of a deleted version. */
+  /** Unregisters the endpoints that still belong to a deleted version. */
   unregisterEndpointsOfVersion(
     sql: Sql,
     version: { tenantId: string; applicationName: string; versionName: string },
@@ -256,7 +259,7 @@ async function unregisterEndpointsOfVersion(
 ) {
   // This lock waits for registrations that began before the deletion.
   await store.lockApplication(sql, version.applicationName)
-  // Only concurrent registrations can leave endpoints behind. The endpoints of a deleted tenant are deleted by a job.
+  // Only registrations during the deletion can leave endpoints. If the version was deleted with its tenant, a job deletes the endpoints.
   const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, orphansPerRound)
   if (remainingIds.length > 0) await unregister(deps, sql, remainingIds)
 }

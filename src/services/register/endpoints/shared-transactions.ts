@@ -1,7 +1,7 @@
 /**
- * Runs requests of the same key together. Requests that arrive while a transaction runs share the next transaction, which starts before the
- * answers of the first transaction are delivered. If a shared transaction fails, each request runs in its own transaction, so that no
- * request fails because of another.
+ * Runs requests with the same key in shared transactions. Requests that arrive while a transaction runs share the next transaction, which
+ * starts before the answers of the running transaction are delivered. If a shared transaction fails, each request runs in its own
+ * transaction, so that no request fails because of another.
  */
 import { isDatabaseUnavailable } from '../../../kernel/db.ts'
 

@@ -9,7 +9,7 @@ import type { JsonObject, Query } from '../document-query/query.ts'
 import type { EndpointChange, EndpointState } from '../endpoint-changes.ts'
 import type { StoredQuery } from './store/filters.ts'
 
-/** A filter with the set that stores its members. */
+/** A filter with the number of the set that stores its members. */
 export interface FilterRefInSet {
   filterId: string
   memberSet: number

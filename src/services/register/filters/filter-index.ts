@@ -12,7 +12,7 @@ export interface FilterIndex {
   /**
    * Restricts a query to endpoints that match all filters. `members` is the number of members of the first filter. If it is small, returns
    * a condition on `register.endpoints e` that reads the members first; otherwise a function that selects the members among `candidates`.
-   * The planner must not choose: its statistics do not cover new sets.
+   * The planner must not choose between the two, because its statistics do not cover new sets.
    */
   among(
     sql: Sql,
@@ -22,7 +22,7 @@ export interface FilterIndex {
   ): { condition: Fragment } | { select(candidates: Fragment): Fragment }
   /** Returns the condition that the endpoint with this number matches the active filter. */
   contains(sql: Sql, tenantId: string, filterId: string, seq: Fragment): Fragment
-  /** Selects a page of members in list order, with numbers greater than `after`. */
+  /** Returns a select of a page of the endpoints that match all these filters, in list order, with numbers greater than `after`. */
   page(
     sql: Sql,
     tenantId: string,

@@ -49,7 +49,8 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
       if (next.count === 0) return 'end'
       await limitTime(sql, stepMillisecondsMax)
       await members.matchPart(sql, { ...filter, query: parse(row.documentQuery), after, until: next.last })
-      // Changes that were not visible to this step read the filter as pending and write their members themselves.
+      // If the application has no further endpoints, the walk ends. Transactions that register endpoints later read the filter as pending
+      // and write its members themselves.
       return { ...next, isLast: next.count < limit }
     },
     async finish(sql, { tenantId, data }) {

@@ -93,8 +93,8 @@ async function updateMembers(deps: Deps, sql: Sql, endpointChanges: EndpointChan
 }
 
 /**
- * Finds the transitions of all changes. Between two endpoints it yields to other requests, so that the patterns of one tenant do not block
- * them.
+ * Finds the transitions of all changes. If evaluating an endpoint takes long, it lets other requests run before the next endpoint, so that
+ * the patterns of one tenant do not block other tenants.
  */
 async function transitionsOf(set: FilterSet, endpointChanges: EndpointChange[]) {
   const moves: MatchTransition[] = []
@@ -109,7 +109,10 @@ async function transitionsOf(set: FilterSet, endpointChanges: EndpointChange[]) 
   return { moves, costly }
 }
 
-/** Evaluates filters in the database, where the changes are already written. A result for a pending filter is stored for every change. */
+/**
+ * Evaluates filters in the database, where the changes are already written. For a pending filter, returns a result for every change, even
+ * if the result is the same as before.
+ */
 async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<FilterWithQuery, EndpointChange[]>) {
   const moves: MatchTransition[] = []
   const began = monotonicMs()

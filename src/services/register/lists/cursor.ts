@@ -1,4 +1,4 @@
-/** Positions in lists of endpoints, and the cursors that callers get for them. */
+/** Positions in lists of endpoints, and the cursors by which callers name a position. */
 import { invalidField } from '../../../kernel/errors.ts'
 
 /** A position in a list, directly after an endpoint. */

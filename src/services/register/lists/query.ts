@@ -21,7 +21,7 @@ export type Visibility = 'all' | { applicationNames: string[]; endpointIds: stri
 
 /** Conditions on data that the directory stores. */
 export interface DirectoryConditions {
-  /** Words that the searchable text must contain. */
+  /** Words that the searchable text of the endpoint must contain. */
   words: string[]
   connections: ('never' | 'disconnected' | 'connected')[] | undefined
   activeAfter: Date | undefined

@@ -166,8 +166,8 @@ function selectedOf(ctx: Ctx, scope: string, endpoints: (EndpointRef & { seq: nu
 }
 
 /**
- * Returns the query with the smallest filter first, because the members of the first filter are read, and the other filters are only
- * checked for each member.
+ * Throws a 400 unless all filters are active. Returns the query with the smallest filter first, because the members of the first filter are
+ * read, and the other filters are only checked for each member.
  */
 async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<EndpointQuery> {
   if (!query.filterIds) return query

@@ -87,7 +87,7 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   return documentOfPage(window, await pageOf(deps, ctx, query, summaries, window))
 }
 
-/** A request with its position. If there is a cursor, `offset` comes from the cursor. */
+/** A request with the position that its cursor contains. If there is a cursor, `offset` comes from the cursor. */
 type ListWindow = ListRequest & { position: Position | undefined }
 
 const documentOfPage = (window: ListWindow, page: store.Counted) =>
@@ -153,7 +153,7 @@ async function requireActiveFilters(
   return summaries
 }
 
-/** Reads the filter and its members at the same time. A filter that is not active has no members. */
+/** Reads the filter and its members at the same time. For a filter that is not active, the second statement finds no members. */
 async function pageOfFilter(deps: Deps, query: EndpointQuery, window: ListWindow): Promise<store.Counted> {
   const [[filter], found] = await Promise.all([
     requireActiveFilters(deps, query, window.fields.filters),

@@ -37,7 +37,7 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
 
 function newestOfEach(reported: Connectivity[]): Map<string, Connectivity> {
   const newest = new Map<string, Connectivity>()
-  // Changes are compared by number, because the clocks of nodes differ.
+  // Changes are compared by number: they come from nodes whose clocks differ, so a later change can have an earlier time.
   for (const change of reported)
     if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
   return newest
@@ -46,7 +46,7 @@ function newestOfEach(reported: Connectivity[]): Map<string, Connectivity> {
 const metadataBefore = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
   visibleMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
 
-/** Returns the event of a change. Returns no event if no key differs. */
+/** Returns a list with the payload of the event about the change. The list is empty if no key differs. */
 function updateOf(row: store.ConnectivityRow) {
   const { tenantId, applicationName, versionName, endpointId } = row
   // If the metadata did not change, only the columns can differ.

@@ -60,9 +60,11 @@ export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field 
   if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
 }
 
-/** An escaped character takes six bytes. */
+/** Upper bound for the bytes of a character in JSON: an escaped character takes six. */
 const characterBytes = 6
-/** The length of the longest number, `true`, `false` or `null`. The characters around a key and its value are not longer either. */
+/**
+ * Upper bound for the bytes of a number, `true`, `false` or `null`, and for the punctuation around a text, or around a key and its value.
+ */
 const otherBytes = 32
 
 /** Returns an upper bound for the bytes of the value's JSON. The bound is infinite if the value is nested deeper than `levels`. */

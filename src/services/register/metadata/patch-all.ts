@@ -31,7 +31,7 @@ interface Deps extends Pick<Kit, 'bus' | 'now'> {
   connectivityKeys: ConnectivityKeysOf
 }
 
-/** Returns the metadata without reserved keys. Throws a 400 for a patch of a reserved key, and the errors of JSON Patch. */
+/** Returns the patched metadata without reserved keys. Throws a 400 for a patch of a reserved key, and the errors of JSON Patch. */
 export async function patchedOf(
   visible: Metadata,
   { operations, merge = {} }: MetadataPatch,

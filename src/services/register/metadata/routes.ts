@@ -42,7 +42,7 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
     async ({ ctx, params, body, headers }, reply) => {
       const contentType = headers['content-type'] ?? 'none'
       if (!contentType.toLowerCase().startsWith(schemas.patchType)) {
-        // The metadata is read first, so that an endpoint that the caller may not read gets 404 and not 415.
+        // The metadata is read first, so that a request for an endpoint that the caller may not read gets 404 and not 415.
         await metadata.read(ctx, params.endpointId)
         throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
       }

@@ -123,8 +123,8 @@ async function save(
 }
 
 /**
- * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If that is not cached, it is read
- * outside of the transaction, and the transaction starts again.
+ * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If the configuration is not cached,
+ * it is read outside of the transaction, and then the transaction starts again.
  */
 async function withLockedEndpoint<T>(
   { db, connectivityKeys }: Deps,

@@ -14,7 +14,8 @@ export interface Regex {
   /** Returns whether some part of the text matches. */
   test(text: string): boolean
   /**
-   * Number of atoms after repetitions are expanded. `test` takes at most this many steps for each character. It is 0 for a literal text.
+   * Upper bound for the number of atoms (characters, classes and assertions) after repetitions are expanded. `test` takes at most this many
+   * steps for each character of a text. For a pattern that is a literal text, it is 0.
    */
   size: number
   /** The pattern for `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */

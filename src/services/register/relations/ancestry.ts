@@ -1,4 +1,4 @@
-/** Keeps the relations above some endpoints in memory, to detect cycles before new relations are stored. */
+/** Keeps in memory the relations by which some endpoints are contained in others, to detect cycles before new relations are stored. */
 export interface Ancestry {
   /** Returns whether `above` contains `below`, directly or indirectly. */
   contains(above: string, below: string): boolean

@@ -13,8 +13,8 @@ const levelsMax = 1000
 const relationsAboveMax = 20_000
 
 /**
- * Reads all relations above these entities, level by level, from the register and other services. It reads upwards, because an entity can
- * contain a million entities but is contained in few.
+ * Reads the relations by which these entities are contained in others, level by level, from the register and other services. It reads
+ * upwards, because an entity can contain a million entities but is contained in few.
  */
 export async function ancestryOf(
   sql: Sql,

@@ -92,7 +92,10 @@ async function connect(
   return outcome
 }
 
-/** Locks both ends of all relations. Checks that the caller may update them (404 before 403) and that all have the same tenant. */
+/**
+ * Locks the endpoints of all relations. Checks that the caller may update these endpoints (404 before 403) and that they have the same
+ * tenant, which it returns.
+ */
 async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
   const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
   const refById = new Map((await endpoints.lockRefsShared(sql, ids)).map((ref) => [ref.endpointId, ref]))

@@ -7,7 +7,7 @@ export async function lockRelations(sql: Sql, tenantId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register.relations\n${tenantId}`}, 0))`
 }
 
-/** Finds the relations that directly contain these endpoints. */
+/** Finds the relations in which one of these endpoints is contained directly. */
 export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit: number) {
   return await sql<{ from: string; to: string }[]>`
     select from_id as "from", to_id as "to" from register.relations

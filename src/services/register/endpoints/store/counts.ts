@@ -28,7 +28,7 @@ export async function countEndpoints(sql: Sql, selection: CountSelection): Promi
   return row?.n
 }
 
-/** Finds the versions that have endpoints. For each version, finds the keys that at least one of its endpoints has. */
+/** Finds, for each version that has endpoints, the empty key and the metadata keys that at least one endpoint of the version has. */
 export async function findKeys(
   sql: Sql,
   application: { tenantId: string; applicationName: string },

@@ -7,13 +7,13 @@ export interface EndpointRow extends EndpointRef {
   seq: number
   versionRegisteredDate: Date
   createdDate: Date
-  /** Metadata as stored. Connectivity keys are only contained if they are in `connectivityKeys`. */
+  /** Metadata as stored. It contains the connectivity only under the names in `connectivityKeys`. */
   metadata: Metadata
   metadataRevision: number
   metadataUpdatedDate: Date | null
   connected: boolean | null
   connectivityTs: Date | null
-  /** The metadata keys that contain connectivity; null if the two columns contain it. */
+  /** The metadata keys that contain the connectivity; null if `connected` and `connectivityTs` contain it. */
   connectivityKeys: string[] | null
   poolIds: string[]
 }
@@ -37,9 +37,9 @@ export async function insertEndpoints(
   const { tenantId, applicationName, at } = common
   if (endpoints.length === 0) return []
   const counts = countsOf(endpoints)
-  // JSON texts contain no line breaks. PostgreSQL would parse documents within a document twice.
+  // The documents are passed as lines, because JSON texts contain no line breaks. PostgreSQL would parse documents within a document twice.
   const metadataLines = endpoints.map(({ metadata }) => JSON.stringify(metadata)).join('\n')
-  // `unnest` fills short arrays with nulls. Most calls register endpoints of one version and without resource groups.
+  // `unnest` fills short arrays with nulls. The arrays are empty in most calls: all endpoints have one version and no resource groups.
   const versionName = endpoints[0]!.versionName
   const versionNames = endpoints.every((one) => one.versionName === versionName)
     ? []
@@ -117,7 +117,7 @@ export async function lockApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-/** Prevents the deletion of the application until the transaction ends. A registration does the same. */
+/** Prevents the deletion of the application until the transaction ends. A registration takes the same lock. */
 export async function lockApplicationShared(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
@@ -223,7 +223,7 @@ export interface ConnectivityChange {
 
 /**
  * Saves connectivity that is newer than the stored connectivity, and returns the rows that changed. Metadata and key counts are written
- * only if key names are configured.
+ * only if key names are configured, or were when the stored connectivity was saved.
  */
 export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
   const ids = changes.map(({ endpointId }) => endpointId)
@@ -266,7 +266,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
     select * from saved`
 }
 
-/** Deletes endpoints and updates the counts. Returns the endpoints that existed. Callers delete the relations. */
+/** Deletes endpoints and updates the counts. Returns the endpoints that existed. The caller must delete their relations. */
 export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with locked as (

@@ -143,7 +143,10 @@ const countChangesSql = (sql: Sql, tenantId: string, gone: Fragment) => sql`
     select member_set, case when matched then 1 when is_new then 0 else -1 end from written) moved
   group by member_set having sum(n) <> 0`
 
-/** Removes deleted endpoints from all sets. Returns the memberships that were removed from sets that are not pending. */
+/**
+ * Removes deleted endpoints from all sets. In pending sets, it marks them as not matching; in other sets, it deletes and returns their
+ * rows.
+ */
 export async function removeEndpoints(
   sql: Sql,
   tenantId: string,

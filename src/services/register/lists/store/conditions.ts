@@ -28,8 +28,8 @@ const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 const nestedObject = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
 
 /**
- * Returns JSON values for `@>`. If the value is at the path, the document contains at least one of them: a number in a path can be a field
- * name or a position.
+ * Returns the JSON values to look for with `@>`. There are several because a number in a path can be a field name or a position. A document
+ * that has the value at the path contains at least one of them.
  */
 const containedIn = (path: string[], value: unknown) =>
   path.reduceRight<unknown[]>(
@@ -95,7 +95,7 @@ export function jsonOf(sql: Sql, key: Key): Fragment {
   if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
   const [first = '', ...rest] = key.path
   if (!defaultKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
-  // If the column is null, connectivity may be in the metadata, under configured names.
+  // `e.connected` is null if connectivity is in the metadata, under configured names. One of them may be a default name, as `first` is.
   const fromMetadata = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
   if (rest.length > 0) return sql`${fromMetadata} end`
   return first === 'connected'
@@ -107,8 +107,8 @@ const textOf = (sql: Sql, key: Key): Fragment =>
   'field' in key ? fieldOf(sql, key.field) : sql`(${jsonOf(sql, key)} #>> '{}')`
 
 /**
- * Matches a pattern against the id, the version's name and all metadata keys and values. These are a dozen matches for each endpoint.
- * Therefore one match on their concatenation comes first; it may find too much, but never too little.
+ * Matches a pattern against the id, the name of the version and all metadata keys and values: a dozen matches for each endpoint. Therefore
+ * one match on the concatenation of these texts comes first; it may match too much, but never too little.
  */
 export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
   case when concat(e.endpoint_id, ' ', e.version_name, ' ', e.metadata::text,
@@ -119,11 +119,14 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
     where m.key ~ ${pattern} or m.value ~ ${pattern})
   else false end`
 
-/** Finds the assertions in a pattern that regex.ts wrote. In such a pattern, a backslash of the user is always written as `\u005c`. */
+/**
+ * Finds the assertions in a pattern that regex.ts has produced. regex.ts writes a literal backslash as `\u005c`, so `\A` or `\Z` in the
+ * pattern is always an assertion.
+ */
 const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
 /**
- * Returns a weaker pattern, which is matched first. It has no assertions. It also matches every text with a backslash, because JSON uses
- * backslashes for escapes. Texts that match are then checked with the exact pattern.
+ * Returns a weaker pattern, which is matched first. It has no assertions. It also matches every text with a backslash, because in JSON a
+ * backslash can stand for a character that the pattern does not find. Texts that match are then checked with the exact pattern.
  */
 const withoutAssertions = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`

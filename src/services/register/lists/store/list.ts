@@ -50,15 +50,15 @@ const singleEndpoints = (sql: Sql, { endpointIds }: PartialVisibility, readableA
 
 interface IndexScan {
   where: Fragment
-  /** The column that comes before the number in the order. */
+  /** The column that comes before `seq` in the order of the scan. */
   name: Fragment
 }
 
 const noName = (sql: Sql) => sql`''::text`
 
 /**
- * Returns these parts, each as an ordered scan of one index. Each name is written as a range and is part of the order. Otherwise the
- * planner might scan the whole tenant, in which the endpoints of a new application come last.
+ * Returns the requested and readable endpoints as ordered scans, each of one index. A name of an application or version is written as a
+ * range and is part of the order. Otherwise the planner might scan the whole tenant, where the endpoints of a new application come last.
  */
 function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
   const { tenantId, visibility, applicationNames: requested, versionNames } = query
@@ -114,7 +114,10 @@ function pageSql(
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, directory, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !directory && !sort
 
-/** Returns whether metadata conditions are the only conditions of the query, which covers all endpoints of the tenant. */
+/**
+ * Returns whether the query covers the whole tenant: it selects no applications, versions, ids or filters, and the caller may read
+ * everything.
+ */
 export const isOfWholeTenant = ({
   visibility,
   applicationNames,
@@ -157,7 +160,10 @@ function directorySql(
     }`
 }
 
-/** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the stored counts. */
+/**
+ * Returns an SQL expression for the total. It counts only endpoints that the caller may read by grants on single endpoints; stored counts
+ * give the rest.
+ */
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, visibility, applicationNames, versionNames } = query
   if (visibility === 'all') return endpointCountSql(sql, { tenantId, applicationNames, versionNames })
@@ -219,7 +225,7 @@ export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view
   return row
 }
 
-/** Returns the rows with numbers greater than `after`. */
+/** Returns a page of the endpoints of a plain query with numbers (`seq`) greater than `after`. */
 export async function findNext(
   sql: Sql,
   query: EndpointQuery,
@@ -233,7 +239,7 @@ export async function findNext(
 const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
   filters.page(sql, query.tenantId, query.filterIds ?? [], { after: query.after ?? -1, offset, limit })
 
-/** Returns a page of filter members, if the query has no other condition and the caller may read all members. */
+/** Returns a page of filter members. The query must have no other condition, and the caller must have permission to read all members. */
 export async function findMembers(
   sql: Sql,
   query: EndpointQuery,
@@ -293,7 +299,10 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   return row
 }
 
-/** Returns the matching endpoints with greater numbers, in the order of registration. It stops at the end of the page. */
+/**
+ * Returns the matching endpoints with numbers (`seq`) greater than `after`, in the order of registration. The scan stops when the page is
+ * full.
+ */
 export async function findMatchingAfter(
   sql: Sql,
   query: EndpointQuery,
@@ -333,7 +342,7 @@ export interface RowAfter {
   connectivityTs: Date | null
 }
 
-/** Returns matching endpoints with numbers greater than `after`, in the order of registration. */
+/** Returns the rows of up to `limit` matching endpoints with numbers (`seq`) greater than `after`, in the order of registration. */
 export async function findRowsAfter(
   sql: Sql,
   query: EndpointQuery,
