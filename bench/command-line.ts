@@ -78,7 +78,7 @@ async function durations(platform: BenchPlatform, environment: Environment): Pro
 
 const pageSize = 1000
 
-/** Reads the same list with `fetch`, in sequential pages of the maximum size. Returns the endpoints per second. */
+/** Reads the list of all endpoints with `fetch`, in sequential pages of the maximum size. Returns the number of endpoints per second. */
 async function barePages({ WAYPOST_URL: url, WAYPOST_API_KEY: key }: Environment): Promise<number> {
   const began = performance.now()
   let read = 0

@@ -134,7 +134,9 @@ async function connectAll({ platform }: BenchPlatform, tokens: string[], receive
   return devices
 }
 
-/** Inserts the same rows into a table with the same columns and indexes. Returns the milliseconds. */
+/**
+ * Inserts a row for each endpoint into a table with the columns and indexes of the platform's table. Returns the duration in milliseconds.
+ */
 async function plainInsert({ sql }: BenchPlatform): Promise<number> {
   await sql.unsafe('drop table if exists public.bench_rows')
   await sql.unsafe('create table public.bench_rows (like configuration.endpoint_configs including all)')
@@ -147,7 +149,10 @@ async function plainInsert({ sql }: BenchPlatform): Promise<number> {
   return performance.now() - began
 }
 
-/** Starts a process that sends other requests at a steady rate, and returns a function for their durations. */
+/**
+ * Starts a process that sends other requests at a steady rate while it is told to. Returns functions that start and stop it and return the
+ * durations.
+ */
 async function startProbe({ platform, token }: BenchPlatform) {
   const file = join(import.meta.dirname, 'configuration/probe-process.ts')
   const child = spawn(process.execPath, [file, platform.baseUrl, await token(), String(endpoints)], {

@@ -1,4 +1,4 @@
-/** Kills one of two nodes, again and again, while a LoRaWAN network publishes uplinks. An uplink that is lost or stored twice is an error. */
+/** Kills one of two nodes repeatedly while a LoRaWAN network publishes uplinks. An uplink that is lost or stored twice is an error. */
 import { killLorawanRounds } from '../test/faults/lorawan.ts'
 import type { Figure } from './report.ts'
 

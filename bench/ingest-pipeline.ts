@@ -51,7 +51,7 @@ const seconds = (work: () => void): number => {
   return Number(process.hrtime.bigint() - start) / 1e9
 }
 
-/** Runs parsed documents through the pipeline and through the function, in alternating rounds. */
+/** Runs parsed documents through the pipeline and, alternately, through the function `plain`. */
 export async function ingestPipeline(): Promise<Figure[]> {
   const compiled = compilePipeline(parseDocument(JSON.stringify(definition)))
   if ('mistakes' in compiled) throw new Error(JSON.stringify(compiled.mistakes))

@@ -16,7 +16,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
 const newestOnly = process.env.BENCH_ALL_ITEMS !== 'yes'
-/** Seconds of load in one turn. They include the warm-up, which is not measured. */
+/** Seconds of load in one measurement, with the warm-up. The consoles also receive data during the warm-up. */
 const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 

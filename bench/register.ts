@@ -20,7 +20,7 @@ const singles = 1000
 
 /**
  * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver. For
- * pages whose number of matches does not grow with the register, it also compares the times of both sizes.
+ * pages whose number of rows is the same in both registers, the bench also compares the times of both sizes.
  */
 export async function register(): Promise<Figure[]> {
   const bench = await openBenchPlatform()
@@ -106,7 +106,10 @@ const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
   },
 ]
 
-/** Limits apply only to the large register. In the small register, most of the time of a page is network time. */
+/**
+ * Limits apply only to the large register, except the ratio of a read by id. In the small register, most of the time of a page is network
+ * time.
+ */
 function figuresOf({ kind, p50, p99, plainP50, ratio }: Timing, size: number): Figure[] {
   const limited = kind.limited && size === large
   return [

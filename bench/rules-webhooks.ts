@@ -17,7 +17,7 @@ const perSecond = 1000
 const deviceCount = 100
 const rules = '/re/api/v1'
 
-/** Records arrival times by the number of the message, in milliseconds of the clock of this process. */
+/** A server that records arrival times by the number of the message, in milliseconds of the clock of this process. */
 interface Receiver {
   arrivals: Map<number, number>
   /** Number of requests that arrived more than once. */
@@ -170,7 +170,7 @@ function bareSender(url: string): SendOne {
 
 let next = 0
 
-/** Sends messages at the rate of the bench, waits until they have arrived, and returns their latencies. */
+/** Sends messages at a steady rate, waits until they have arrived, and returns their latencies. */
 export async function measure(
   receiver: Receiver,
   send: SendOne,

@@ -54,7 +54,7 @@ async function withDevices(work: (prepared: PreparedData) => Promise<Figure[]>) 
   return await work(prepared).finally(() => removeDirectory(prepared.directory))
 }
 
-/** Compares the platform with its peers on the same samples. */
+/** Compares the platform with other databases for time series (its peers) on the same samples. */
 function compareWithPeers(
   dataset: Dataset,
   measure: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>,

@@ -1,4 +1,4 @@
-/** Starts the platform for a measurement: an application with three versions, and a connection to its database. */
+/** Starts the platform for a measurement, creates an application with three versions, and connects to the database of the platform. */
 import { join } from 'node:path'
 import { connect, type Pool } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'

@@ -5,7 +5,7 @@ import { idOf } from './endpoints.ts'
 
 export interface Kind {
   name: string
-  /** The part of the path after the directory. Each round requests a different path. */
+  /** The part of the path after `/directory`. It can depend on the round, so that rounds search for different endpoints. */
   path(round: number): string
   /** Reads the same rows with a plain SQL statement. */
   plain?: (round: number) => Pending

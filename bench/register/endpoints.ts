@@ -1,6 +1,6 @@
 /**
  * Defines endpoint number n, which is the same whether the API or SQL creates it. 0.1 % of all endpoints have the same city, and a fifth
- * have the same model. Each date has 100 endpoints: every hundredth of 10,000 consecutive endpoints.
+ * have the same model. Each date in `installed` has 100 endpoints: every hundredth of 10,000 consecutive endpoints.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
@@ -38,12 +38,14 @@ const metadataSql = (sql: Sql) => sql`jsonb_build_object(
 
 const batchSize = 100_000
 
-/** All indexes except the indexes of constraints. They are built after the rows are inserted, because this is faster. */
+/**
+ * All indexes of the table of endpoints, except those of constraints. They are built after the rows are inserted, because this is faster.
+ */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
 /**
- * Inserts endpoints, a token for each, and their counts with SQL, without the API. The endpoints were registered 30 days ago, so that those
- * that were never active count as silent.
+ * Inserts endpoints, a token for each, and their counts with SQL, without the API. Their date of creation is 30 days ago, so that a search
+ * for inactive endpoints finds those that were never active.
  */
 export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number, { tokens = true } = {}) {
   const definitions = await sql<{ indexdef: string }[]>`
@@ -102,8 +104,8 @@ export async function settle({ sql }: BenchPlatform) {
 const versionOf = (n: number) => versionNames[n % 3]!
 
 /**
- * Returns the endpoints per second if they are registered in batches of a thousand. All endpoints of a batch have the same version. The
- * requests are prepared before the measurement, because the platform shares the processor with the bench.
+ * Registers endpoints in batches of a thousand. Returns the number of endpoints per second. All endpoints of a batch have the same version.
+ * The requests are prepared before the measurement, because the platform shares the processor with the bench.
  */
 export async function registerInBatches(bench: BenchPlatform, from: number, batches: number): Promise<number> {
   const token = await bench.token()
@@ -140,7 +142,7 @@ export async function registerInBatches(bench: BenchPlatform, from: number, batc
 /** Number of requests at the same time. */
 export const callers = 16
 
-/** Returns the endpoints per second if each request registers one endpoint. */
+/** Registers endpoints with one request each. Returns the number of endpoints per second. */
 export async function registerSingly(bench: BenchPlatform, from: number, count: number): Promise<number> {
   const token = await bench.token()
   let next = from

@@ -14,8 +14,8 @@ const plainName = 'plain'
 const rowsPerStatement = 500
 
 /**
- * Returns the endpoints per second of two connections that insert endpoints and tokens, with all their indexes and nothing else: no task
- * items, no results, no counts, no queue and no checks.
+ * Inserts endpoints and tokens over two connections, with all their indexes and nothing else. Returns the number of endpoints per second.
+ * There are no task items, no results, no counts, no queue and no checks.
  */
 export async function plainInserts({ directory, tenantId }: BenchPlatform, from: number, count: number) {
   const sql = connect(await connectAsSuperuser(directory), { max: 4, name: 'bench-plain', statementSeconds: 0 })

@@ -4,7 +4,7 @@ import net from 'node:net'
 export interface HttpConnection {
   /** Returns the text of the response. Throws if the response does not have the expected status. */
   ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
-  /** Does the same with a body that is JSON text already; an empty text sends no body. */
+  /** Like `ask`, with a body that is JSON text already. If the text is empty, the request has no body. */
   send(method: string, path: string, token: string, content: string, expected?: number): Promise<string>
   close(): void
 }

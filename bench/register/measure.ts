@@ -30,8 +30,8 @@ export interface Timing {
   plainP50: number
   ratio: number
   /**
-   * p50 of the API without the plain statement in between; used for growth. With a million endpoints, the plain statement runs for a tenth
-   * of a second and evicts the caches of the processor.
+   * p50 of the API in rounds without the plain statement. It is compared between the sizes of the register. With a million endpoints, the
+   * plain statement runs for a tenth of a second and evicts the caches of the processor.
    */
   aloneP50?: number
 }
