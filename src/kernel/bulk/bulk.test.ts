@@ -301,7 +301,7 @@ suite('a walk', () => {
     assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
   })
 
-  test('a walk ends after a step that says that it is the last, in another transaction', async () => {
+  test('a walk ends after a step with isLast, in a transaction of its own', async () => {
     const transactions: unknown[] = []
     const note = async (sql: Sql) => transactions.push((await sql`select pg_current_xact_id()::text as id`)[0]?.id)
     handlers.walk = {

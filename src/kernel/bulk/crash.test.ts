@@ -85,7 +85,7 @@ test('a task resumes at its last commit after each kill -9', async () => {
   }
   assert.ok(
     atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180,
-    `the walk must make progress and must not end before the last kill: ${atKill}`,
+    `the task must make progress and must not end before the last kill: ${atKill}`,
   )
   const survivor = await aNode(connection)
   await resume(survivor)

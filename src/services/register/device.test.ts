@@ -131,7 +131,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await stored(), { a: 1 })
   })
 
-  test('any JSON value is read back unchanged through HTTP', async () => {
+  test('any JSON value that a device writes is stored unchanged', async () => {
     const { send, stored } = await aDevice({})
     const key = fc.stringMatching(/^[a-zA-Z0-9_]{1,20}$/)
     await fc.assert(

@@ -235,7 +235,7 @@ suite('files of exports', () => {
     assert.equal((await kit.db.sql`select from bulk_jobs.exports where task_id = ${jobId}`).count, 0)
   })
 
-  test('the files of exports are in backups, with their rows', async () => {
+  test('a backup contains each table of exports and jobs once', async () => {
     const tables = await findTables(kit.db.sql, ['bulk_jobs'])
     const names = tables.map(({ name }) => name)
     for (const name of ['exports', 'export_parts', 'job'])

@@ -159,7 +159,7 @@ suite('the directory', () => {
       [{ connection: 'disconnected,connected' }, ['pump-1', 'pump-2']],
       [{ connection: 'never' }, ['pump-3', 'valve-7', 'b-meter']],
       [{ activeAfter: at(4).toISOString() }, ['pump-1', 'valve-7']],
-      // pump-3 was registered after this time, so it was not silent before it.
+      // pump-3 was registered after this time and was never active, so it is not found.
       [{ activeBefore: at(4).toISOString() }, ['pump-2', 'b-meter']],
       [{ activeBefore: at(2).toISOString() }, []],
       [{ activeBefore: '2100-01-01T00:00:00Z' }, ['pump-1', 'pump-2', 'pump-3', 'valve-7', 'b-meter']],

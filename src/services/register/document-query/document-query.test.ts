@@ -314,7 +314,7 @@ for (const [query, path, problem] of invalidQueries)
     )
   })
 
-test('keysOf returns the metadata keys, and dependsOnVersion whether the version, can change the result of a query', () => {
+test('keysOf returns the metadata keys that can change the result of a query; dependsOnVersion returns whether the version can', () => {
   const dependenciesOf = (query: unknown) => {
     const keys = keysOf(parse(query))
     return [keys === 'any' ? keys : [...keys].sort().join(), dependsOnVersion(parse(query))]

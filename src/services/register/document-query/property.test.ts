@@ -269,11 +269,11 @@ const { query: anyQuery } = fc.letrec<{ query: JsonObject }>((tie) => ({
   ),
 }))
 
-/** Returns the query with `metadata` instead of `alias`, which is its name in the reference implementation. */
+/** Returns the query as the platform accepts it: `alias` in the reference implementation is `metadata` in the platform. */
 const spelled = (reference: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(reference).replaceAll('"alias.', '"metadata.'))
 
-/** Queries that the parser rejects are skipped. The unit tests check them. */
+/** Queries that exceed the limits of depth or operators are skipped. The unit tests check these limits. */
 const query = anyQuery.filter((reference) => {
   try {
     return Boolean(parse(spelled(reference)))

@@ -57,7 +57,7 @@ suite('a batch of registrations', () => {
     assert.equal(events.length, 1)
   })
 
-  test('a batch of registrations registers no endpoint twice when its job runs again after a crash', async () => {
+  test('a batch of registrations registers no endpoint twice if its job runs several times', async () => {
     const { app, version } = await anApplication()
     const taskId = await start(
       version,

@@ -258,7 +258,7 @@ suite('deleting endpoints', () => {
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
   })
 
-  test('deleting a thousand endpoints publishes events in parts, and other nodes get all events', async () => {
+  test('deleting a thousand endpoints publishes events of limited size, which together contain all endpoints', async () => {
     const { app, version } = await anApplication()
     await waypost.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
@@ -336,7 +336,7 @@ suite('deleted applications and tenants', () => {
     assert.equal(body.totalElements, deleted.status === 204 ? 0 : createdCount)
   })
 
-  test('all data of a deleted tenant is deleted', async () => {
+  test('the endpoints of a deleted tenant are deleted', async () => {
     const doomed = waypost.as(aTenantAdmin('doomed'))
     const { version } = await anApplication(doomed)
     const id = await anEndpoint(version, { metadata: { a: 1 } }, doomed)

@@ -83,7 +83,7 @@ suite('while a filter is pending', () => {
     assert.deepEqual(await members(filterId), [id])
   })
 
-  test('the matching ends with the endpoints that exist when it begins, because it might never overtake fast registrations', async () => {
+  test('the matching does not process endpoints that are registered during its last step, because fast registrations could keep it from ending', async () => {
     const { app, version } = await anApplication()
     const inKyiv = () => anEndpoint(version, { metadata: { city: 'Kyiv' } })
     const first = await inKyiv()

@@ -10,7 +10,7 @@ const { sql } = waypost.kit.db
 const { app, version } = await anApplication()
 const size = 3600
 
-// With so many endpoints, the store never selects the strategy of checking candidates one by one, so the tests select each strategy.
+// With so few endpoints, the store would always read the members first. The tests select each strategy by `membersOfFirst`.
 await sql`
   insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
     created_date, metadata, metadata_updated_date)
