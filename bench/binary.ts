@@ -1,4 +1,4 @@
-/** Measures uploads and downloads: 1 GB with constant memory, and many small contents. */
+/** Measures uploads and downloads: one content of 1 GB, with the additional memory that it takes, and many small contents. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

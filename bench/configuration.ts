@@ -150,8 +150,8 @@ async function plainInsert({ sql }: BenchPlatform): Promise<number> {
 }
 
 /**
- * Starts a process that sends other requests at a steady rate while it is told to. Returns functions that start and stop it and return the
- * durations.
+ * Starts a process that can send other requests at a steady rate. Returns functions that make it send requests for some time and return the
+ * durations of these requests.
  */
 async function startProbe({ platform, token }: BenchPlatform) {
   const file = join(import.meta.dirname, 'configuration/probe-process.ts')

@@ -1,6 +1,6 @@
 /**
- * Compares searches, sorted lists, counts and map requests of the directory with the plain statement for the same rows, through the same
- * driver.
+ * Compares searches, sorted lists, counts and map requests of the directory with a plain SQL statement that finds the same rows, through
+ * the same driver.
  */
 import { type BenchPlatform, createReaderOf, openBenchPlatform, root } from './register/bench-platform.ts'
 import { directoryKinds, type Kind } from './register/directory-kinds.ts'

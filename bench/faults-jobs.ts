@@ -8,7 +8,7 @@ import type { Figure } from './report.ts'
 
 const requiredRounds = 10
 const requiredEndpoints = 100_000
-/** BENCH_ROUNDS and BENCH_ENDPOINTS set a quick run. The report then shows missed limits. */
+/** BENCH_ROUNDS and BENCH_ENDPOINTS set smaller values for a quick run. The report then shows missed limits. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? requiredEndpoints)
 

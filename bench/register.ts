@@ -19,8 +19,8 @@ const batches = 2
 const singles = 1000
 
 /**
- * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver. For
- * pages whose number of rows is the same in both registers, the bench also compares the times of both sizes.
+ * Compares lists and searches over 10,000 and 1,000,000 endpoints with a plain SQL statement that finds the same rows, through the same
+ * driver. For pages whose number of rows is the same in both registers, the bench also compares the times of both sizes.
  */
 export async function register(): Promise<Figure[]> {
   const bench = await openBenchPlatform()

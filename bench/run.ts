@@ -1,6 +1,6 @@
 /**
  * `npm run bench`, or `npm run bench -- starting http`: measures, prints the goals and then all figures, and writes bench/RESULTS.md. With
- * `BENCH_PARTS=…`, only the figures of these parts are replaced in this file. Any other BENCH_… variable makes it a quick run, whose
+ * `BENCH_PARTS=…`, only the figures of these parts are replaced in this file. Any other BENCH_… variable makes the run a quick run, whose
  * results are not written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

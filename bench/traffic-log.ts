@@ -10,8 +10,8 @@ import { writing } from './traffic-log/writing.ts'
 const records = Number(process.env.BENCH_RECORDS ?? 2_000_000)
 
 /**
- * Compares pages of a week of traffic of a busy tenant with the plain statement on a table with one row for each record. The plain
- * statement does not count the total. Also measures the cost of storing a record as a row, and in a batch.
+ * Compares pages of a week of traffic of a busy tenant with a plain SQL statement on a table with one row for each record. This statement
+ * does not count the total. Also measures the cost of storing a record as a row, and in a batch.
  */
 export async function trafficLog(): Promise<Figure[]> {
   const written = await writing()

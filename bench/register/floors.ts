@@ -1,4 +1,6 @@
-/** Measures the minimum work for the same results: plain inserts of the same rows, and a bare HTTP server that runs the plain statement. */
+/**
+ * Measures the minimum work for the same results: plain inserts of the same rows, and a bare HTTP server that runs a plain SQL statement.
+ */
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-/** Measures a page of the API and the plain statement for the same rows, alternately, over one connection each. */
+/** Measures a page of the API and a plain SQL statement that finds the same rows, alternately, over one connection each. */
 import type { BenchPlatform } from './bench-platform.ts'
 import type { HttpConnection } from './http-connection.ts'
 

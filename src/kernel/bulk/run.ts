@@ -1,6 +1,6 @@
 /**
- * Runs bulk tasks step by step. A step processes a page of stored items, or rows or a part of a walk. Its transaction also records the
- * progress.
+ * Runs bulk tasks step by step. A step processes one page of stored items, some rows of a walk, or one part of a walk. Its transaction also
+ * records the progress.
  */
 import { monotonicMs, sleep } from '../clock.ts'
 import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'

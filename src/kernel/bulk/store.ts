@@ -293,8 +293,8 @@ export async function findPageSize(sql: Sql, taskId: string): Promise<number | u
 }
 
 /**
- * Returns open tasks without progress for ten minutes. The jobs of these tasks were lost, for example by a restore. Each task is returned
- * to one caller only.
+ * Returns waiting and running tasks without progress for ten minutes. The jobs of these tasks were lost, for example by a restore. Each
+ * task is returned to one node only.
  */
 export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: string; type: string }[]> {
   return await sql<{ taskId: string; type: string }[]>`

@@ -9,11 +9,11 @@ export interface Task<D extends object = object> {
   taskId: string
   type: string
   tenantId: string
-  /** `name` is the user name, or the name of the API key, at the time of creation. */
+  /** The creator of the task. `name` is the user name, or the name of the API key, at the time of creation. */
   createdBy: { type: string; id: string; name?: string }
   data: D
   state: TaskState
-  /** The total is the sum of succeeded, failed and pending. The pending items of a canceled task were not processed. */
+  /** Numbers of items by state. The total is the sum of the others. The pending items of a canceled task were not processed. */
   counts: Counts
   /** Why the last attempt failed, until a page succeeds; or the reason with which a handler canceled the task. Otherwise null. */
   problem: string | null
@@ -42,7 +42,7 @@ export interface Outcome<R> {
 }
 
 interface CommonOptions {
-  /** Describes the work in a list of tasks, for example "Register endpoints". */
+  /** The name of the work in lists of tasks, for example "Register endpoints". */
   title: string
   /** Number of retries when a page fails, see `JobOptions`. */
   retries?: number
@@ -60,8 +60,8 @@ export interface BulkOptions extends CommonOptions {
   /** Number of items in a page. A page is one transaction. */
   pageSize?: number
   /**
-   * True if the node that stores the items may keep them in memory, to use them if it also runs the task. The items must be plain JSON,
-   * and handlers must not change them.
+   * True if the node that stores the items may also keep them in memory, in case it runs the task itself. The items must be plain JSON, and
+   * handlers must not change them.
    */
   keepItems?: boolean
 }

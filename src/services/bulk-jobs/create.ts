@@ -22,8 +22,8 @@ export interface JobRequest {
 }
 
 /**
- * For a preview: the first endpoints that the job will change (`samples`), and the number and the first of those that the caller may not
- * change.
+ * For a preview: the first endpoints that the job will change, the number of endpoints that the caller may not change, and the first of
+ * them.
  */
 export interface Samples {
   samples: string[]

@@ -1,6 +1,6 @@
 /**
  * The topic `jobs` of live streams. It sends jobs whose state or progress has changed. Each node reads the jobs while one of its streams
- * has this topic.
+ * subscribes to this topic.
  */
 import type { AnyTask } from '../../kernel/bulk/bulk.ts'
 import { monotonicMs } from '../../kernel/clock.ts'
@@ -16,7 +16,7 @@ const endedSecondsMin = 30
 const jobsMax = 2000
 
 export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bulk' | 'db' | 'log' | 'now'>) {
-  /** By job: the text that was last published. */
+  /** The text that was last published, by job. */
   let published = new Map<string, string>()
   let readAt: number | undefined
   const poll = createPoll({ topic: 'jobs', everyMs, read, log })

@@ -79,7 +79,7 @@ export interface JobsService {
 
 interface Deps extends CreateDeps {
   exports: ExportOperations
-  /** Returns those parameters of a task that users may see. */
+  /** Returns the parameters of a task that users may see. */
   describe(task: AnyTask): Record<string, unknown>
 }
 

@@ -60,7 +60,7 @@ export async function expireExport(sql: Sql, taskId: string, at: Date) {
   await sql`update bulk_jobs.exports set expires_at = ${at} where task_id = ${taskId}`
 }
 
-/** Deletes some expired exports, and returns the tenant and the keys of the contents of each. */
+/** Deletes some expired exports. For each of them, returns its tenant and the keys of its contents. */
 export async function deleteExpired(sql: Sql, before: Date, limit: number) {
   return await sql<{ tenantId: string; contentKeys: string[] }[]>`
     with expired as (

@@ -42,7 +42,10 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   return applicationNames === 'all' || endpointIds === 'all' ? 'all' : { applicationNames, endpointIds }
 }
 
-/** Returns the version if the caller may register endpoints in it. Throws the error of `notFound` if the version is not visible. */
+/**
+ * Returns the version if the caller may register endpoints in it. Throws the error of `notFound` if the version does not exist or the
+ * caller may not see it.
+ */
 export function requireVersionForRegistration(
   ctx: Ctx,
   found: ApplicationVersionRef | undefined,

@@ -1,4 +1,4 @@
-/** Configuration of the register's instances: metadata keys that devices may use (epmx) and connectivity (epl). */
+/** Configuration of the register's instances: metadata keys that devices may use (epmx), connectivity (epl), and the directory (epr). */
 import { type ConfigurationProblem, defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, type Static, Type } from '../../kernel/schema.ts'
 

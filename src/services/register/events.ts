@@ -37,7 +37,7 @@ export const VersionUpdated = defineEvent<OfEndpoint & { versionName: string; pr
   { description: 'An endpoint moved to another version of its application (9/ELCE)', key: byEndpoint },
 )
 
-/** Values are JSON texts (15/EME). */
+/** The metadata keys that a change added, updated and removed. Values are JSON texts (15/EME). */
 export interface MetadataDifference {
   added: Record<string, string>
   updated: Record<string, { newValue: string; oldValue: string }>
@@ -45,7 +45,7 @@ export interface MetadataDifference {
 }
 
 export const MetadataUpdated = defineEvent<
-  /** `cause` is the run of a rule that made the change. It is absent for other changes. */
+  /** `cause` names the run of a rule that made the change. It is absent for other changes. */
   OfEndpoint & { versionName: string; cause?: string } & MetadataDifference
 >('register.endpoint.metadata-updated', {
   description: 'Metadata of an endpoint changed (15/EME); values are JSON texts',

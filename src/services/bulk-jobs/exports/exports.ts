@@ -102,7 +102,7 @@ async function writePart(
   }
 }
 
-/** Passes a content on and keeps the error of its source, because the blob store would report the error as its own. */
+/** Passes a content on and records the error of its source. `writePart` throws this error, because the blob store reports it as its own. */
 function guarded(content: AsyncIterable<Uint8Array>) {
   let failure: unknown
   async function* passed() {

@@ -94,7 +94,7 @@ function patchOf(_ctx: Ctx, { operations, merge }: MetadataPatch): MetadataPatch
 
 async function versionOf({ applications }: Deps, ctx: Ctx, versionName: string) {
   const version = await applications.findVersion(versionName)
-  // If a caller has the scope on single endpoints only, it can see the version if it has `application:read`.
+  // A caller that has the scope only on single endpoints needs `application:read` on the application to see the version.
   const isVisible =
     version?.tenantId === ctx.tenantId &&
     ['application:read', update].some((scope) =>
@@ -106,7 +106,7 @@ async function versionOf({ applications }: Deps, ctx: Ctx, versionName: string) 
 
 type OutcomeById = (endpointId: string) => Outcome<TaskEndpointResult>
 
-/** Runs `work` with the endpoints that still exist, locked, and returns an outcome for each item. */
+/** Locks the endpoints that still exist and runs `work` with them. Returns an outcome for each item. */
 async function withEndpoints(
   sql: Sql,
   tenantId: string,

@@ -25,7 +25,7 @@ export const keptLevels = [2, 4, 6, 8, 10, 12, 14]
 export const keptLevelMax = 14
 /** At this level a cell is about a metre high. */
 export const levelMax = 24
-/** The grid level whose rows are the column `band` of the table `places`. */
+/** The grid level of the row numbers in the column `band` of the table `places`. */
 export const bandLevel = 14
 
 const width = 360_000_000

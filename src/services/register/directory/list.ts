@@ -85,8 +85,8 @@ export async function listDirectory(deps: ListDeps, ctx: Ctx, request: Directory
 }
 
 /**
- * Adds to a part the endpoints on which the caller has grants of their own (`singles`), up to the position up to which the part is
- * complete.
+ * Adds to a part the endpoints on which the caller has grants of their own (`singles`). Leaves out endpoints behind the position up to
+ * which the part is complete.
  */
 function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
   const { reached } = part
@@ -233,8 +233,8 @@ async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () 
 }
 
 /**
- * Returns one SQL query for each condition that has an index. It finds endpoints that meet the condition: at most `candidatesMax` + 1, so
- * that the caller can see whether there are more than `candidatesMax`.
+ * Returns one SQL query for each condition that has an index. Each query finds endpoints that meet its condition: at most `candidatesMax` +
+ * 1, so that the caller can see whether there are more than `candidatesMax`.
  */
 export async function sourcesOf(
   { db, filters }: QueryDeps,

@@ -41,7 +41,7 @@ export function defineCountsTopic(live: Pick<Live, 'define'>, directory: Pick<Di
   })
 }
 
-/** Returns the key of a subscription. Callers with the same permissions share a key. */
+/** Returns the key of a subscription. Callers with the same permissions share a key, so that the numbers are read only once for them. */
 function keyOf({ tenantId, caller }: Ctx, { applicationName, facets }: ValueQuery): string {
   const visible = ['application-', 'endpoint-'].map((prefix) => visibleResources(caller, scope, tenantId, prefix))
   const key = JSON.stringify([tenantId, applicationName, [...(facets.get('by') ?? [])], visible])

@@ -97,8 +97,8 @@ export function checkOf(test: Test): Check {
     case 'element': {
       const where = conditionOf(test.where)
       if (!test.objects) return (value) => Array.isArray(value) && value.some((element) => where(element, undefined))
-      // MongoDB treats a nested array as an object whose field names are indexes. Queries cannot name indexes, so it is tested as an empty
-      // object.
+      // MongoDB treats a nested array as an object whose field names are indexes. Queries cannot name indexes, so the array is tested as an
+      // empty object.
       const ofArray = where({}, undefined)
       return (value) =>
         Array.isArray(value) &&

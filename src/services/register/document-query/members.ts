@@ -1,6 +1,6 @@
 /**
  * Rewrites conditions on the members `{ key, value }` of `metadata`. If a condition names the keys of the members, it becomes a condition
- * on these entries of the metadata object. Then an index can answer it, and changes of other keys cannot affect it.
+ * on the entries of the metadata object with these keys. Then an index can answer it, and changes of other keys cannot affect it.
  */
 import { checkOf, conditionOf } from './evaluate.ts'
 import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'

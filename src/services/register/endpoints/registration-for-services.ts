@@ -1,6 +1,6 @@
 /**
- * Registers endpoints together with objects of other services, in the transactions of these services. An example are the devices of a
- * LoRaWAN network.
+ * Registers endpoints together with objects of other services, in the transactions of these services. The devices of a LoRaWAN network are
+ * registered in this way.
  */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'

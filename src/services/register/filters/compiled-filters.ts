@@ -16,7 +16,7 @@ export interface FilterRefInSet {
   pending: boolean
 }
 
-/** An endpoint begins to match a filter (`matched` is true) or ceases to match it. */
+/** A change of a match: an endpoint begins to match a filter (`matched` is true) or ceases to match it. */
 export interface MatchTransition {
   filter: FilterRefInSet
   endpointId: string
@@ -102,8 +102,8 @@ export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonO
 }
 
 /**
- * Returns the keys whose values differ. Values are compared by identity, so an equal object counts as changed. That only costs an
- * evaluation.
+ * Returns the keys whose values differ. Values are compared by identity, so an equal object counts as changed. That costs an evaluation,
+ * but does not change the result.
  */
 function changedKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   if (before === after) return []

@@ -14,7 +14,7 @@ import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
 export interface Matching {
-  /** Publishes that the filter is pending, and starts to find its members after the commit. Its member set must be empty. */
+  /** Publishes that the filter is pending, and starts to find its members after the commit. The member set of the filter must be empty. */
   begin(sql: Sql, filter: FilterToMatch, createdBy: Task['createdBy']): Promise<void>
   /** Deletes an orphaned member set after the commit. */
   clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>

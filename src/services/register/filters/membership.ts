@@ -29,7 +29,7 @@ interface Deps {
   bus: Bus
   compiled: CompiledFilters
   limit: ConcurrencyLimit
-  /** Pending answers to statements that `prepare` has sent, by transaction. */
+  /** The revisions that `prepare` has requested and that `updateMembers` has not read yet, by transaction. */
   sent: WeakMap<Sql, { application: store.ApplicationKey; revision: Promise<number | null> }>
 }
 

@@ -16,7 +16,7 @@ export type Condition =
   /** For the two regular expression operators, `values` are patterns in PostgreSQL's dialect. */
   | { key: Key; operator: Operator; values: unknown[] }
 
-/** The tenant's endpoints that the caller may read. */
+/** The endpoints of the tenant that the caller may read: all, or all endpoints of some applications and some single endpoints. */
 export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
 
 /** Conditions on data that the directory stores. */
@@ -43,7 +43,7 @@ export interface EndpointQuery {
   /** Conditions on data that the directory stores about an endpoint. */
   directory?: DirectoryConditions | undefined
   sort?: { key: Key; descending: boolean } | undefined
-  /** Selects only endpoints whose number (`seq`) is greater. */
+  /** Selects only endpoints whose number (`seq`) is greater than this number. */
   after?: number | undefined
 }
 

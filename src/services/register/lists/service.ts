@@ -26,14 +26,14 @@ export interface ListRequest {
   fields: FieldNames
   view: { metadata: View['metadata']; filters: boolean }
   offset: number
-  /** 0 means no limit. */
+  /** Maximum number of endpoints to return; 0 means no limit. */
   limit: number
   /** Cursor of the page; empty for the first page. If undefined, the caller pages by `offset` and gets no cursor. */
   cursor: string | undefined
 }
 
 export interface ListOperations {
-  /** Returns one text with its ETag, or a stream of texts if the response is long. */
+  /** Returns the response as one text with its ETag, or as a stream of texts if it is long. */
   list(ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>>
 }
 

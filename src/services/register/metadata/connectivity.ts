@@ -1,4 +1,4 @@
-/** Stores whether endpoints are connected. The database has columns for it; callers read it as metadata. */
+/** Stores whether endpoints are connected. The database has columns for this state; callers read it as metadata. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Connectivity } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'

@@ -72,7 +72,9 @@ interface RelationSelection {
   visibility: Visibility
 }
 
-/** Returns a condition for the relations of an endpoint whose other end is readable. */
+/**
+ * Returns the condition for the relations of an endpoint whose other endpoint the caller may read, and the column of the other endpoint.
+ */
 function relationsOf(sql: Sql, { endpointId, direction, visibility }: RelationSelection) {
   const [ownColumn, otherColumn] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   const seen =

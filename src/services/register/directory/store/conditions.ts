@@ -22,8 +22,8 @@ export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragme
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
 /**
- * Joins the same tables by looking up each row by its index. With `joinsSql`, the planner reads all rows of a table of 100,000 rows to join
- * 33 rows, if it expects thousands of rows. `offset 0` makes it look up the rows.
+ * Joins the tables of `joinsSql`, but looks up each row by its index. With `joinsSql`, the planner reads all rows of a table of 100,000
+ * rows to join 33 rows, if it expects thousands of rows. `offset 0` makes the planner look up the rows.
  */
 export const lookupsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragment => sql`
   ${

@@ -33,7 +33,7 @@ function valueSql(sql: Sql, by: Dimension): Fragment {
   }
 }
 
-/** Counts the endpoints of `register.endpoints e` that meet `where`. */
+/** Counts the endpoints of `register.endpoints e` that meet `where` and the conditions of the query. */
 async function countWhere(sql: Sql, query: Query, filters: FilterIndex, where: Fragment): Promise<CountedStep> {
   const { scope, conditions, dimensions } = query
   const values = dimensions

@@ -37,7 +37,8 @@ export async function insertEndpoints(
   const { tenantId, applicationName, at } = common
   if (endpoints.length === 0) return []
   const counts = countsOf(endpoints)
-  // The documents are passed as lines, because JSON texts contain no line breaks. PostgreSQL would parse documents within a document twice.
+  // The documents are passed as lines of a text, because JSON texts contain no line breaks. As parts of one document, they would be parsed
+  // twice.
   const metadataLines = endpoints.map(({ metadata }) => JSON.stringify(metadata)).join('\n')
   // `unnest` fills short arrays with nulls. The arrays are empty in most calls: all endpoints have one version and no resource groups.
   const versionName = endpoints[0]!.versionName

@@ -206,7 +206,7 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
 }
 
 export interface Texts {
-  /** JSON texts of endpoints, joined by commas; null without endpoints. */
+  /** JSON texts of endpoints, joined by commas; null if there are no endpoints. */
   content: string | null
   count: number
   /** The number (`seq`) of the last endpoint. */
