@@ -85,7 +85,9 @@ async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figu
   ]
 }
 
-/** Builds the figures under load. With `BENCH_ROUNDS=0`, the bench measures only open consoles without load, so this function returns no figures. */
+/**
+ * Builds the figures under load. Returns no figures with `BENCH_ROUNDS=0`, because the bench then measures only open consoles without load.
+ */
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
   if (watched.length === 0) return []
   const ratios = (figureOf: (figures: LoadFigures) => number) =>

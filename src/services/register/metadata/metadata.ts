@@ -51,7 +51,8 @@ export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field 
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw tooManyKeys(field)
   for (const key of keys) checkWritableKey(key, isReserved, field)
-  // Computing this bound takes less than half as long as writing the text and checking its depth. Almost all metadata is far below the limit.
+  // Computing this bound takes less than half as long as writing the text and checking its depth, and almost all metadata is far below the
+  // limit.
   if (boundOfBytes(metadata, depthMax) <= bytesMax) return
   const text = JSON.stringify(metadata)
   // A character takes at most three bytes.
