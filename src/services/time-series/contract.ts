@@ -57,7 +57,7 @@ export interface RetentionEffect {
   problems: { place: string; problem: string }[]
 }
 
-/** The samples of a message, to be published in the same commit. */
+/** The samples of a message, which are published in the same commit that stores them. */
 export interface ReceivedMessage {
   message: DeviceMessage
   samples: unknown[]
@@ -116,7 +116,7 @@ export interface SeriesExportPosition {
 
 export interface SeriesExportPart {
   content: AsyncIterable<Buffer>
-  /** Number of points. It is known when the content was read. */
+  /** Returns the number of points in the content. Correct only after all of the content was read. */
   rows(): number
   /** Undefined if this is the last part. */
   next: SeriesExportPosition | undefined
@@ -144,7 +144,10 @@ export interface TimeSeries {
   ): Promise<void>
   /** Returns an endpoint's newest points in a series, newest first. */
   lastPoints(series: SeriesOfEndpoint, limit: number): Promise<Point[]>
-  /** Returns the points between two times, both included, oldest first. Returns undefined if there are more than `limit`. */
+  /**
+   * Returns the points between two times, both included, oldest first. Returns undefined if there are more than `limit`, or if their JSON
+   * is longer than 16 MiB.
+   */
   pointsBetween(
     series: SeriesOfEndpoint,
     span: { from: number; to: number },

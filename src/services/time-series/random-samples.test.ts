@@ -23,7 +23,7 @@ function aSample(random: (below: number) => number, today: number) {
 
 const usualLimits = { points: 120_000, sampleValues: 120_000 }
 
-/** Returns the points between two times. */
+/** Returns the points of the model between two times. */
 function pointsBetweenTimes(
   model: Map<string, Map<string, Map<number, Value>>>,
   { endpoints, from, to }: { endpoints: { endpointId: string }[]; from: number; to: number },

@@ -71,7 +71,7 @@ interface Services {
 
 /** Limits how many parts are read from the database at the same time. */
 const readLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
-/** Limits concurrent responses of each kind. */
+/** Limits concurrent responses, separately for `data` and for `last`. */
 const responseLimits = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
 export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Services): TimeSeriesService {

@@ -21,7 +21,7 @@ export const timeSeriesSettings = defineSettings(
   (value) => ({
     /** Maximum number of series values in an application. */
     seriesMax: value.SERIES_PER_APPLICATION,
-    /** Maximum number of live streams on this node. */
+    /** Maximum number of live streams on this node, in total and for each tenant. */
     live: { total: value.LIVE_SUBSCRIPTIONS, perTenant: value.LIVE_SUBSCRIPTIONS_PER_TENANT },
   }),
 )

@@ -16,7 +16,7 @@ export function spanOf({ fromDate, toDate, includeTime }: Dates, now: Date): Spa
   const to = endOf(toDate, includeTime === 'to' || includeTime === 'both', now)
   if (from === undefined) throw invalidField('fromDate', expected)
   if (to === undefined) throw invalidField('toDate', expected)
-  // If both bounds are the same time and exclusive, `from` and `to` are two milliseconds apart.
+  // If both dates are the same time and exclusive, `from` is two milliseconds after `to`. Such a range is valid, but empty.
   if (from > to + 2) throw invalidField('toDate', 'expected a time that is not before fromDate')
   return { from, to }
 }

@@ -26,7 +26,7 @@ export function createLevelFilter(
   return (record) => {
     const level = levelOf(record)
     if (!(level instanceof Promise)) return recordAt(level, record)
-    // The caller may reuse its buffer as soon as this returns.
+    // The caller may reuse its buffer as soon as this function returns.
     const copy = { ...record, payload: Buffer.from(record.payload) }
     const recorded = level.then((known) => recordAt(known, copy))
     recorded.catch(() => {}) // Callers may ignore the promise, so its rejection must be handled here.

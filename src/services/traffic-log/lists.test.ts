@@ -149,7 +149,7 @@ suite('visibility of records', () => {
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-other': read }, 'payload=hot'), ['a'])
   })
-  test('a query for endpoints that the caller may not read finds no records', async () => {
+  test('a query for several endpoints finds no records of endpoints that the caller may not read', async () => {
     assert.deepEqual(await seen({ 'endpoint-one': read }, 'endpointIds=one,two,three'), ['c', 'a'])
     assert.deepEqual(await seen({ 'application-other': read, 'endpoint-two': read }, 'endpointIds=one,two,three'), [
       'd',

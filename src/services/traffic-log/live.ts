@@ -16,8 +16,8 @@ export interface TrafficTopics {
 }
 
 /**
- * A stream that resumes gets records from this long before its position, because records are stored up to 30 s after their time and clocks
- * of nodes differ.
+ * A stream that resumes gets records from this long before its position, because records that were stored later can have earlier times:
+ * records are stored up to 30 s after their time, and the clocks of nodes differ.
  */
 const slackSeconds = 35
 
@@ -73,8 +73,8 @@ const ofApplication = (applicationName: string) => ({
 })
 
 /**
- * Returns the event of a record. Its text is built when it is sent: a subscription that wants only the newest event sends few of them. The
- * payload is copied, because callers reuse its buffer.
+ * Returns the event of a record. The text of the event is built when the event is sent, because a subscription that wants only the newest
+ * event sends few events. The payload is copied, because callers reuse its buffer.
  */
 function trafficEvent(tenantId: string, record: StoredRecord): LiveEvent {
   const { applicationName, endpointId, outbound, micros, correlationId, versionName, extension } = record

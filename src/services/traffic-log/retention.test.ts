@@ -51,7 +51,7 @@ suite('retention', () => {
       await run('partitions')
       assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
     })
-    // The clock moves to the next day, on which the task has not run yet.
+    // The clock moves to a day without a partition, because the task has not run since.
     time += 6 * dayMs
     await record([{ correlationId: 'late', createdAt: new Date(time) }])
     assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')

@@ -133,7 +133,7 @@ suite('deletion', () => {
     assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
-  test('deletion includes samples that arrived while their endpoint was unregistered', async () => {
+  test('the periodic deletion removes the number of an endpoint that is not registered but has sent samples', async () => {
     const application = await unregisteredEndpoint()
     const endpoint = await registerEndpoint(application)
     await collect(endpoint, [{ a: 1 }])

@@ -22,8 +22,8 @@ export interface Deletions {
   /** Deletes chunks and latest values of deleted endpoints. `check` throws when the process shuts down. */
   sweep(check: () => void): Promise<void>
   /**
-   * Deletes the data of endpoints that have a number but are not registered. This happens if a message arrives while its endpoint is
-   * unregistered.
+   * Deletes the data of endpoints that have a number but are not registered. Such a number remains if a message arrives while its endpoint
+   * is being unregistered.
    */
   sweepUnregistered(check: () => void): Promise<void>
 }
@@ -51,7 +51,7 @@ const RemoveNumbers = defineJob<{ tenantId: string; applicationName?: string; up
 
 const endpointsPerTransaction = 1000
 const endpointsPerSweep = 20
-/** After this time, every node has removed the old number from its cache. */
+/** This long after the deletion of an endpoint, every node has removed the number of the endpoint from its cache. */
 const invalidatedEverywhereMs = 15_000
 
 export function createDeletions(deps: Deps): Deletions {
@@ -84,7 +84,7 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 }
 
 /**
- * Estimates the next number in the order of writes at a past time. The numbers are microseconds of the database clock, which can differ
+ * Estimates which number in the order of writes was the next one at a past time. The numbers are microseconds of the database clock, which can differ
  * from the clock of this node. Therefore the elapsed time is subtracted from the current number.
  */
 const numberAt = async ({ db, now }: Deps, date: Date) =>
@@ -125,7 +125,7 @@ async function sweep({ background, now }: Deps, check: () => void) {
     try {
       if (!(await background.tx((sql) => deleteDataOf(sql, deleted)))) return
     } catch (error) {
-      // The slot was closed in the meantime. The next round uses the next slot.
+      // The slot into which samples were copied was closed in the meantime. The next round copies them into the next slot.
       if (isSlotClosed(error)) return
       throw error
     }

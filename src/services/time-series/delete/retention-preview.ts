@@ -91,7 +91,7 @@ async function previewRetention(
   }
 }
 
-/** Counts samples that are not packed yet. */
+/** Adds the number of expired samples that are not packed yet to `sums`. */
 async function addSamples(
   { db, numbers }: Deps,
   endpointNos: number[],

@@ -47,7 +47,7 @@ suite('retention', () => {
     assert.equal((await service.api.previewRetention(endpoint)).points, 0)
   })
 
-  test('retention keeps all points of other applications, and drops the partition of a month only if no application keeps its points', async () => {
+  test('retention keeps all points of other applications, and drops the partition of a month only if no application keeps points of that month', async () => {
     const keeps = await unregisteredEndpoint()
     const withRetention = await unregisteredEndpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
@@ -67,7 +67,7 @@ suite('retention', () => {
     assert.deepEqual(await points(keeps.endpointId), {})
   })
 
-  test('retention does not pack points that arrive too late, and counts them in the preview', async () => {
+  test('points that are too old when they arrive are in the preview until packing leaves them out', async () => {
     const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await collect(endpoint, [
       { timestamp: daysAgo(40), a: 40, b: 40, c: 40 },

@@ -69,7 +69,7 @@ suite('/json', () => {
       assert.deepEqual(collected, samples)
     })
 
-  test('/json accepts any text after the path', async () => {
+  test('the path /json may be followed by any text', async () => {
     const { sendMessage, collected } = aDevice()
     for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json'])
       assert.deepEqual(await sendMessage(path, '1'), {})
@@ -282,7 +282,7 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
   })
 
-  test('enrichment reads metadata again after a while, because changes on other nodes are not signalled', async () => {
+  test('enrichment reads metadata again after a while, because not every change on another node is signalled', async () => {
     const { send, endpointId } = await aSendingEndpoint({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.kit.db

@@ -9,7 +9,7 @@ import type { Register } from '../../register/contract.ts'
 import { EndpointUnregistered, MetadataUpdated } from '../../register/events.ts'
 import { dataCollectionInstance } from '../configuration.ts'
 
-/** Returns the samples with metadata. It returns no promise if nothing is added, which is nearly always the case. */
+/** Adds metadata to samples. If enrichment is known to be off, returns the given array, without a promise. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
 
 interface CachedMetadata {
@@ -22,7 +22,7 @@ interface CachedMetadata {
 const maxAgeMs = 30_000
 
 const mebibyte = 1024 * 1024
-/** Maximum size of the metadata that is added to one message: a million small samples must not become gigabytes. */
+/** Maximum size of the metadata that is added to all samples of one message together. */
 const addedBytesMax = 32 * mebibyte
 
 export function createEnrichment(

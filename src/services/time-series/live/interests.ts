@@ -14,8 +14,8 @@ export interface Interests {
   /** The nodes that watch this endpoint. */
   nodesFor(endpoint: { applicationName: string; endpointId: string }): string[]
   /**
-   * Announces the interest to all other nodes. Resolves to true if all these nodes acknowledged it. Nodes whose last request timed out are
-   * not waited for.
+   * Announces the interest to all other nodes. Resolves to false if a node did not acknowledge it. Nodes whose last request timed out are
+   * not waited for: they do not change the result.
    */
   announce(interest: () => Interest): Promise<boolean>
   /** Reads the interests of all other nodes, and announces the interests of this node to them. */

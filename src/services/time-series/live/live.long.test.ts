@@ -31,7 +31,7 @@ const scopes = ['endpoint:read', 'time-series:read']
 const iso = (ms: number) => new Date(ms).toISOString()
 const point = (timestamp: number, value: unknown) => ({ timestamp: iso(timestamp), values: { value } })
 
-/** Returns the points of some events by series. */
+/** Returns the points of some events by endpoint and series. */
 function pointsBySeries(events: SentEvent[]) {
   const all: Record<string, Record<string, unknown[]>> = {}
   for (const { data } of events)
@@ -60,7 +60,7 @@ suite('a live stream', () => {
     source.close()
   })
 
-  test('points from devices and from PUT are sent in the format of data, with increasing event ids', async () => {
+  test('points from devices and from PUT are sent in the format of the operation data, with increasing event ids', async () => {
     const endpoint = await registerEndpoint(
       await unregisteredEndpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
     )
@@ -99,7 +99,7 @@ suite('a live stream', () => {
     )
   })
 
-  test('a stream includes only the requested endpoints and series, as a list or as repeated parameters', async () => {
+  test('a stream includes only the endpoints and series that are requested, as a list or as repeated parameters', async () => {
     const app = await unregisteredEndpoint()
     const [first, second, third] = [
       await registerEndpoint(app),

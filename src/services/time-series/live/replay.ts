@@ -14,28 +14,28 @@ import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
 
-/** Maximum number of endpoints that a stream can name, and of endpoints in an application that can be replayed. */
+/** Maximum number of endpoints that a stream can name. If it names none, its application may have this many for a replay. */
 export const endpointsMax = 1000
 const samplesMax = 10_000
 const replayMaxMs = 15 * 60_000
-/** A sample gets its number before it is stored. On other nodes, it may take this long until the sample is stored. */
+/** A sample gets its number in the order of writes before it is stored. A slow node may store it this much later. */
 const slackMs = 5_000
 
 export interface Replay {
   /** Returns a number in the order of writes that is less than the numbers of all later writes. */
   position(): Promise<number>
-  /** Returns all points since that event, some points possibly twice. If that is impossible, returns the reason. */
+  /** Returns all points since the event `lastEventId`, and possibly some earlier points. If that is impossible, returns the reason. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /**
-   * Returns all points since this number in the order of writes, and possibly some earlier points. If that is impossible, returns the
-   * reason.
+   * Returns all points since the number `written` in the order of writes, and possibly some earlier points. If that is impossible, returns
+   * the reason.
    */
   points(replayed: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns the newest point of each series. */
   newest(subscription: Subscription): Promise<LivePoint[]>
 }
 
-/** The points that a stream includes. */
+/** Determines which points a stream includes. */
 export type Replayed = Watched & Pick<Subscription, 'isVisible'>
 
 interface SingleValue {

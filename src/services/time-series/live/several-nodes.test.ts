@@ -151,7 +151,7 @@ test('a node that was considered dead receives points again, after its streams g
   const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.waypost.kit
-  // If the node writes its heartbeat at this moment, the stream also gets the point before the gap.
+  // Skips earlier points: if the watching node writes a heartbeat just after its row is deleted, its stream also gets the first point.
   const pointArrives = async (expected: number) => {
     let value: number
     do value = (await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value

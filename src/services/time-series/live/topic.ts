@@ -73,7 +73,7 @@ function createLayouts(numbers: Pick<Numbers, 'fieldsOf'>): (set: SeriesSet) => 
   }
 }
 
-/** Returns one event for each series of a row. Its text is built when it is sent. */
+/** Returns one event for each series of a row. The text of an event is built when the event is sent. */
 function eventsOf(rows: Rows, row: number, layout: Layout): LiveEvent[] {
   const [time, values, { tenantId, applicationName, endpointId }] = [
     rows.times[row]!,

@@ -29,7 +29,7 @@ export interface Watchers {
   /** Returns true if a stream on this node includes the endpoint. */
   includes(endpoint: Application & { endpointId: string }): boolean
   deliver(application: Application, points: LivePoint[]): void
-  /** Adds to the number of bytes that are queued for all streams. Negative numbers subtract bytes that were sent. */
+  /** Adds to the number of bytes that are queued for all streams. Negative numbers subtract bytes that are no longer queued. */
   countQueued(bytes: number): void
   interestIn(application: Application): Interest
   interests(): Interest[]

@@ -36,7 +36,7 @@ export async function loadApplicationSets(
   for (const set of sets) {
     const setFields = set.seriesIds.map((id) => fields.get(id)!)
     onSet(set, setFields)
-    // Older versions accepted names with a tab. A set with such a name would have the same key as another set.
+    // Older versions accepted names with a tab. A set with such a name could have the same key as another set.
     if (keyOf(setFields).split('\t').length === setFields.length) loaded.sets.set(keyOf(setFields), [set])
   }
   return loaded

@@ -46,7 +46,7 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
       for (const { endpoint, resolve, reject } of requests) {
         const no = numbers.get(endpoint.endpointId)
         if (no !== undefined && invalidations === before) addToCache(endpoint.endpointId, no)
-        // The endpoint was unregistered between the two statements. Only this caller fails.
+        // The endpoint lost its number between the two statements of `numberEndpoints`. Only callers that asked for this endpoint fail.
         if (no === undefined) reject(DatabaseUnavailable())
         else resolve(no)
       }

@@ -34,7 +34,7 @@ interface SetCache {
   fields: WeakMap<store.SeriesSet, string[]>
 }
 
-/** For this time, an application that has reached its limit is rejected without a query. */
+/** For this time after an application reached its limit, samples that need further series are rejected without a query. */
 const remainingValidMs = 10_000
 
 export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): SeriesSets {

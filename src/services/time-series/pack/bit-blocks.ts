@@ -137,7 +137,7 @@ function writeBits(writer: Writer, numbers: Float64Array, from: number, to: numb
     bytes[at++] = (word >>> 16) & 0xff
     bytes[at++] = word >>> 24
     used -= 32
-    // The bits of the value that did not fit into the full word.
+    // The next word begins with the bits of the value that did not fit into the full word.
     word = used === 0 ? 0 : value >>> (width - used)
   }
   for (; used > 0; used -= 8) {

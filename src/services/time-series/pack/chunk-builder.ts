@@ -1,4 +1,4 @@
-/** Builds chunks from samples. They are ordered by endpoint, then by time, then by their writes. This code uses no database. */
+/** Builds chunks from samples, which must be ordered by endpoint, then by time, then by the order of writes. */
 import type { Points, Value } from '../points.ts'
 import { pack } from './chunk-codec.ts'
 
@@ -113,7 +113,7 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
         pointsInMemory += length / charactersPerPoint
       }
     },
-    /** Emits all points so far to free memory. It may only be called before a point with another time. */
+    /** Emits all points so far to free memory. The next point must have another time, because equal times must be in one chunk. */
     flush() {
       for (const [seriesId, run] of runs) {
         if (run.times.length === 0) continue

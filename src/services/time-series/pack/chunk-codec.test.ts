@@ -68,7 +68,7 @@ test('negative zero is preserved', () => {
   assert.ok(Object.is(unpack(pack(pointsOf([[start, -0]]))).numbers[0], -0))
 })
 
-test('damaged bytes cause an error; they never cause an endless loop or a wrong number of points', () => {
+test('a packed chunk that is cut off anywhere causes an error when it is unpacked', () => {
   const packed = pack(pointsOf(Array.from({ length: 200 }, (_, index) => [start + index, index / 10])))
   for (let length = 0; length < packed.length; length += 3)
     assert.throws(() => unpack(packed.subarray(0, length)), /chunk/)

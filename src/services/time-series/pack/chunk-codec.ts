@@ -111,7 +111,7 @@ function packTimes(writer: Writer, times: Float64Array, count: number) {
   writeBlocks(writer, scratch, secondDifferences)
 }
 
-/** Returns the unpacked times. They are in `times`, except times that are stored as eight bytes each. */
+/** Unpacks times. Differences are unpacked into `times`, which is returned; times of eight bytes each are returned in a new array. */
 export function unpackTimes(reader: Reader, count: number, times = new Float64Array(count)): Float64Array {
   if (readVarint(reader) === plainTimes) return readPlain(reader, count)
   const first = unzigzag(readVarint(reader))

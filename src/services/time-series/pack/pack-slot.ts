@@ -30,7 +30,7 @@ const pageTextBytes = 16_000_000
 /** The points in memory are written when there are this many. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
-/** The chunks of a day are merged into one if there are this many, even if the day is large. */
+/** If a series has this many chunks for one day, the chunks are merged even if the day is large. */
 const chunksPerDayMax = 12
 const mergedPointsMax = 200_000
 const mergedBytesMax = 4_000_000
@@ -85,7 +85,7 @@ export async function packSlot(
 
   let [endpointNo, time] = [Number.NaN, Number.NaN]
   let builder: ReturnType<typeof createBuilder> | undefined
-  /** The newest sample of the current endpoint, by set. Rows are in time order, so the last row has it. */
+  /** The newest sample of the current endpoint, by set. Rows are in time order, so the last row of a set is its newest sample. */
   let last = new Map<number, NewestOfSet>()
   function finishEndpoint() {
     builder?.finish()
@@ -144,7 +144,10 @@ export async function packSlot(
 
 const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} ${seriesId} ${day}`
 
-/** Rewrites a whole day if it is small or has too many chunks. Days with several parts are busy and are not rewritten. */
+/**
+ * Returns the packed chunks to be written. A chunk is merged with the stored chunks of its day if the day is small or has many chunks. The
+ * stored chunks are then deleted. Nothing is merged for a day that has several chunks from this slot alone.
+ */
 async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
   const candidates = chunks.filter(
     ({ part, points, isContinued }) => part === 0 && points.count < pointsMax && !isContinued,

@@ -101,7 +101,7 @@ export function createPacker({
     })
     if (!totals) return false
     packedSamples.inc(totals.samples)
-    // The latest values of these series still have to be deleted.
+    // Expired values may also be stored as latest values. The next run of the retention deletes these.
     if (totals.expired > 0) retention.rerun()
     log.info({ slot, ...totals, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
     return true

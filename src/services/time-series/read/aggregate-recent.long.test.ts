@@ -158,7 +158,7 @@ suite('aggregation of samples that are not packed', () => {
     const endpoints = [first, await registerEndpoint(first), await registerEndpoint(first)]
     for (let round = 0; round < 8; round++) {
       for (const target of endpoints.slice(0, 1 + random(3))) {
-        // Late samples repeat some times of an earlier round, two rounds before.
+        // Late samples have times of the round before the previous one.
         const from = begin + (random(4) === 0 ? Math.max(0, round - 2) : round) * 9 * hourMs
         const sampleAt = (index: number) => ({
           timestamp: from + index * 700_000 + random(2) * random(50),

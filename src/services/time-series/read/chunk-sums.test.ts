@@ -51,7 +51,7 @@ suite('sums of packed points', () => {
           for (const [index, { sum, ...own }] of found.entries()) {
             const { first, last, sum: theirs, ...others } = expected[index]!
             assert.deepEqual(own, others)
-            // The stored sum is more precise than a sum of doubles, because integers are added before the division.
+            // The sum of packed points is more precise than a sum of doubles, because integers are added before the division.
             assert.ok(Math.abs(sum - theirs) <= 1e-9 * Math.max(1, own.count * Math.max(...values.map(Math.abs))))
           }
         },

@@ -15,8 +15,8 @@ let integers = new Float64Array(4096)
 let times = new Float64Array(4096)
 
 /**
- * Returns the sums of a chunk. Returns undefined if its points must be unpacked: it has values that are not whole numbers, or a point of
- * `sampled` may replace one of its points.
+ * Returns the sums of a chunk. Returns undefined if its points must be unpacked: it has values that are not numbers, its numbers are not
+ * stored as integers, or a point of `sampled` may replace one of its points.
  */
 export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, sampled?: Points): Sum[] | undefined {
   if (!isOfNumbers(data)) return undefined

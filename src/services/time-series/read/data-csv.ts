@@ -70,7 +70,7 @@ function putTime(text: TextBuffer, time: number) {
   text.length += dayText.length
 }
 
-/** Writes the cells of a row. `positionOf` contains the position of each column, in ascending order. */
+/** Writes the cells of a row. `positionOf` has the position in the CSV line for each of `columns`; positions are ascending. */
 function putValues(
   text: TextBuffer,
   { columns, cells }: AlignedRows,

@@ -42,7 +42,7 @@ function whole({ status, body, text }: Answer) {
 const point = (seconds: number, value: unknown) => ({ timestamp: dateAfter(seconds), values: { value } })
 
 suite('historical points', () => {
-  test('historical points are read of several endpoints and series, whether packed or not', async () => {
+  test('historical points are read for several endpoints and series, whether packed or not', async () => {
     const endpoint = await unregisteredEndpoint()
     const otherEndpoint = await registerEndpoint(endpoint)
     await collect(endpoint, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
@@ -183,7 +183,7 @@ suite('historical points', () => {
 suite('permission to read points', () => {
   const scopes = ['endpoint:read', 'time-series:read']
 
-  test('permission to read points needs both scopes, on the application or on single endpoints', async () => {
+  test('reading points needs both scopes, on the application or on single endpoints', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const otherEndpoint = await registerEndpoint(endpoint)
     for (const target of [endpoint, otherEndpoint]) await collect(target, [sample(1, { x: 1 })])
@@ -208,7 +208,7 @@ suite('permission to read points', () => {
     assert.equal(await seen({}), 404)
   })
 
-  test('an application of another tenant gets the same 404 as an unknown application', async () => {
+  test('a request for an application of another tenant gets the same 404 as for an unknown application', async () => {
     const endpoint = await unregisteredEndpoint()
     const query = { timeSeriesName: 'auto~x' }
     const other = await read(endpoint, query, waypost.as(aTenantAdmin('other')))
@@ -289,7 +289,7 @@ suite('a response over a socket', () => {
       where e.endpoint_id = ${endpoint.endpointId}`
   }
 
-  /** Creates packed points that exceed the socket buffers. The first call creates them for all tests. */
+  /** An endpoint with more packed points than fit into the socket buffers. The first test that needs it creates it. */
   let large: Promise<DeviceEndpoint> | undefined
   async function aLargeSeries(): Promise<DeviceEndpoint> {
     const endpoint = await unregisteredEndpoint()
@@ -353,7 +353,7 @@ suite('a response over a socket', () => {
       await once(socket, 'connect')
       setTimeout(() => socket.destroy(), round % 5)
     }
-    // There are more requests than connections, so a leaked connection would block them.
+    // There were more requests than database connections. If requests had kept their connections, this read would wait forever.
     const query = { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: endpoint.endpointId }
     assert.ok(whole(await read(endpoint, query))[endpoint.endpointId])
   })

@@ -75,7 +75,7 @@ async function* fragmentsOfParts(parts: AsyncIterable<Part>) {
   for await (const { fragments } of parts) yield fragments
 }
 
-/** Reduces parts. If two parts have the same list objects, the second continues the endpoints and series of the first. */
+/** Reduces parts. A part with the same `endpointNos` and `series` objects as the previous part continues the series of that part. */
 async function* reducedParts(
   parts: AsyncIterable<Part>,
   span: Span,

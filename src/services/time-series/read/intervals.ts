@@ -8,7 +8,7 @@ export interface Interval {
   nextOf(start: number): number
   /** True if every interval consists of whole days. */
   isOfDays: boolean
-  /** Absent if the intervals differ in length. */
+  /** Width of the intervals, and offset of their starts from 1970. Absent if the intervals differ in length. */
   fixed?: { width: number; offset: number }
 }
 
@@ -52,7 +52,7 @@ function months(width: number): Interval {
 }
 
 /**
- * Returns the same intervals in the local time of a zone. A day on which the clock changes has 23 or 25 hours. An hour that the clock
+ * Parses an interval as `intervalOf` does, but in the local time of a zone. A day on which the clock changes has 23 or 25 hours. An hour that the clock
  * repeats counts as two intervals.
  */
 export function intervalInZone(text: string, zone: TimeZone): Interval | undefined {

@@ -65,7 +65,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(endpoint, { limit: '1', offset: '2' }), { [endpoint.endpointId]: { s: [older[1]] } })
   })
 
-  test('the last points can be requested with a body, an empty body and no body', async () => {
+  test('the last points can be requested with a body, an empty body or no body', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [
       { timestamp: today, x: 1 },
@@ -96,7 +96,7 @@ suite('the last points', () => {
       assert.match((await admin(url, { beforeDate })).body.message, /^beforeDate: /)
   })
 
-  test('the last points exclude beforeDate itself', async () => {
+  test('the last points exclude a point at beforeDate itself', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,

@@ -149,7 +149,7 @@ const halvedMin = 16
 
 const isComplete = ({ loaded, remaining }: LoadedSamples) => loaded !== undefined && remaining.length === 0
 
-/** Returns the tasks that load a half later. If a part of the half was loaded, all of it is loaded again, because its points are not returned now. */
+/** Returns tasks that load a half later. If a part of it was loaded, all of it is loaded again, because the part is not returned now. */
 const tasksFor = (half: Task, { loaded, remaining }: LoadedSamples) => (loaded ? [half] : remaining)
 
 /** Splits a task with long texts. Returns undefined if the task must be split by time. */

@@ -86,7 +86,7 @@ interface Cells {
   /** Index of the first cell of each row, followed by the end of the last row. */
   starts: Uint32Array
   columns: Uint32Array
-  /** Indexes of points in the column. */
+  /** For each cell, the index of its point within the points of its column. */
   pointIndexes: Uint32Array
 }
 

@@ -47,7 +47,7 @@ export interface ReaderLimits {
   points: number
   /** Approximate maximum number of sample values in a part. */
   sampleValues: number
-  /** Maximum number of bytes of texts in these samples. */
+  /** Approximate maximum number of bytes of texts in the samples of a part. */
   sampleTextBytes?: number
 }
 

@@ -239,7 +239,7 @@ suite('aggregation of random points in parts of any size', () => {
     }
   })
 
-  test('aggregation of random points in parts of any size reads stored sums for whole days, and points only where sums do not suffice', async () => {
+  test('aggregation by days reads stored sums for whole days, and points only where sums do not suffice', async () => {
     const endpoint = await unregisteredEndpoint()
     const hours = (day: number) =>
       Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))

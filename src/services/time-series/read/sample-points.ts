@@ -110,7 +110,7 @@ export interface RecentPoints {
   /** Strictly ascending. */
   times: Float64Array
   points(): Points
-  /** Returns sums in time order, without empty intervals. Values that are not numbers are left out. Absent if such values were read. */
+  /** Returns sums in time order, without empty intervals. Absent if the samples have several sets or values that are not numbers. */
   sums: ((interval: Interval) => Sum[]) | undefined
 }
 

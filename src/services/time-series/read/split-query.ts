@@ -59,7 +59,7 @@ async function* splitEndpoints(sql: Sql, task: Task, options: SplitOptions): Asy
   }
 }
 
-/** Splits one endpoint by days. `splitLarge` is called with a day that exceeds the limit; its task contains no other packed day. */
+/** Splits one endpoint by days. `splitLarge` gets a day that exceeds the limit, with a task in which no other day has packed points. */
 async function* splitByDays(
   sql: Sql,
   task: Task,

@@ -68,7 +68,7 @@ export function putNumber(text: TextBuffer, number: number) {
   }
   const { bytes } = text
   let offset = text.length
-  // A number of up to 15 digits has only one shortest text. JSON has no negative zero.
+  // Up to 15 digits, the digits of `scaled` are the shortest text of the number. As with `JSON.stringify`, -0 becomes 0.
   if (scaled / power !== number || scaled > integerMax || scaled < -integerMax) {
     const digits = String(number)
     for (let index = 0; index < digits.length; index++) bytes[offset++] = digits.charCodeAt(index)

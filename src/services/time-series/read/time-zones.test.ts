@@ -82,9 +82,9 @@ test('hours follow the wall clock: a repeated hour is two intervals of 1h, and m
   ])
 })
 
-test('intervals cover all times without gaps, and each time lies in the interval that begins at its start', () => {
+test('intervals follow each other without gaps, and startOf returns the same start for all times of an interval', () => {
   const zones = ['Europe/Berlin', 'America/Havana', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Asia/Kathmandu', 'UTC']
-  // The clocks of these zones change within three days of one of these dates.
+  // Each date below is the day before a change of the clock in one of the zones.
   for (const name of zones)
     for (const [interval, days] of [
       ['15m', 3],

@@ -17,7 +17,7 @@ const yearsMax = 500
 
 const zones = new Map<string, TimeZone>()
 
-/** Returns undefined for an unknown zone. */
+/** Returns the time zone with this IANA name or this offset, such as `+05:30`; undefined for an unknown zone. */
 export function timeZoneOf(name: string): TimeZone | undefined {
   const known = zones.get(name)
   if (known) return known

@@ -22,7 +22,7 @@ export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: num
   return deleted.map(({ endpointNo }) => endpointNo)
 }
 
-/** Finds a limited number of endpoints of a tenant or application. */
+/** Finds up to `limit` endpoints of a tenant or application whose numbers are not greater than `upTo`. */
 export async function findEndpointIdsOf(
   sql: Sql,
   query: { tenantId: string; applicationName: string | undefined; upTo: number; limit: number },

@@ -42,7 +42,7 @@ export async function findMarks(sql: Sql): Promise<Mark[]> {
 
 const rowsPerPage = 2000
 
-/** Adds samples after that number to the table. Running it twice has the same result as running it once. */
+/** Adds samples with numbers greater than `after` to the table `latest`. Running it twice has the same result as running it once. */
 export async function completeLatest(sql: Sql, after: number) {
   let last = { endpointNo: 0, setId: 0 }
   for (;;) {

@@ -38,7 +38,7 @@ export async function deleteLatestBefore(sql: Sql, endpointNos: number[], ts: nu
 }
 
 /**
- * Finds the newest sample of each set since the given time of its endpoint. Must be called in a transaction, because it changes planner
+ * Finds the newest sample of each set, from the time on that `from` contains for its endpoint. Must be called in a transaction, because it changes planner
  * settings: the planner has no statistics of recent samples and would scan all of them.
  */
 export async function findNewerSamples(sql: Sql, from: Map<number, number>): Promise<LatestRow[]> {

@@ -137,7 +137,7 @@ export async function findSeriesByNames(
       limit 1) found`
 }
 
-/** Creates missing series. The application is locked, so that its limit is respected. */
+/** Creates missing series. The caller must have locked the application, so that concurrent calls cannot exceed its limit. */
 export async function insertSeries(
   sql: Sql,
   { tenantId, applicationName }: Application,

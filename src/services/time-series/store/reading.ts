@@ -1,6 +1,6 @@
 /**
  * SQL statements that read points. Small rows are combined into one value for each endpoint, which takes a tenth of the time. Every
- * statement has a condition on endpoints, so that the tables could be partitioned by endpoint.
+ * statement about chunks has a condition on endpoints, so that the table could be partitioned by endpoint.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { SeriesSet } from './numbers.ts'
@@ -87,8 +87,8 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
 }
 
 /**
- * Reads the sums of whole chunks. It reads the points instead if a chunk exceeds the range, overlaps another chunk, shares a day with
- * samples, or has values that are not numbers.
+ * Reads the sums of whole chunks. The points of a chunk are read instead if the chunk exceeds the range, overlaps another chunk, shares a
+ * day with samples, or has values that are not numbers.
  */
 export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
   const rows = await sql<(Omit<PackedOfSeries, 'sums'> & { sums: Buffer | null })[]>`

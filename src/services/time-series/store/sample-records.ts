@@ -15,16 +15,16 @@ export interface SamplePart extends Omit<Part, 'seriesIds'> {
   isNarrow: boolean
 }
 
-/** Samples in no particular order. */
+/** The columns of some samples, which are in no particular order. */
 export interface SampleRows {
   /** The records of all samples, one after the other. */
   records: Float64Array
   /** Absent if there is only one set. */
   setIds: Float64Array | undefined
-  /** Present if they were requested. */
+  /** The slot and the number in the order of writes of each sample. Present only with the option `withOrder`. */
   slots: Float64Array | undefined
   writtenTimes: Float64Array | undefined
-  /** For the samples that have such values: the values that are not numbers, as JSON. Null if these values were not requested. */
+  /** The values that are not numbers: one JSON text for each sample with such values. Null if there are none or none were requested. */
   others: string[] | null
   /** Total bytes of the long texts that are missing in `others`. 0 if all texts were requested, or no texts. */
   longBytes: number
@@ -33,7 +33,7 @@ export interface SampleRows {
 export interface ColumnOptions {
   /** True if `slot` and `written`, which define the order of writes, are read too. They are needed only for samples with the same time. */
   withOrder: boolean
-  /** The texts to read. The total size of the long texts is not known before the read. */
+  /** The texts to read. `short` also returns the size of the long texts, so that these can be read in small parts afterwards. */
   texts: 'none' | 'short' | 'all'
 }
 
@@ -144,7 +144,7 @@ async function readRows(
   const records = byName.get('records')
   if (!records) return undefined
   return {
-    // This is the first column, so that only the head of the row is before it.
+    // `floatsInPlace` overwrites some bytes before the column. It is the first column, so these bytes are only the head of the row.
     records: floatsInPlace(records),
     setIds: floats('setIds'),
     slots: floats('slots'),

@@ -25,7 +25,7 @@ export async function findOpenSlot(sql: Sql): Promise<number | undefined> {
   return row?.slot
 }
 
-/** Closes a slot. After it, all writers have committed or failed, and no node can write into the slot. */
+/** Closes a slot. Waits until all writers have committed or failed; from then on, no node can write into the slot. */
 export async function closeSlot(sql: Sql, slot: number) {
   await sql`select pg_advisory_xact_lock(hashtext('time-series.slot'), ${slot}::integer)`
   await sql`update time_series.slots set state = 'closed' where slot = ${slot} and state = 'open'`

@@ -139,7 +139,7 @@ suite('collecting samples', () => {
     const numbers = createNumbers(counting, { seriesMax: 5000 })
     const sets = await numbers.allSetsOf(endpoint, lists)
     assert.equal(transactions, 1)
-    // There are more combinations than sets, so the last combinations are stored value by value.
+    // There are more combinations than an application may have sets, so the last combinations are stored value by value.
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])

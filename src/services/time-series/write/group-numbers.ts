@@ -1,7 +1,7 @@
 /**
- * Gives each group of rows its first number in the order of writes, when its write starts. A single open group requests its number in
- * advance. That number is dropped if another group requests one earlier: rows that arrive after the other group was acknowledged must not
- * get a smaller number.
+ * Gives each group of rows its first number in the order of writes when its write starts. A single open group requests its number in
+ * advance. The number is dropped if another group requests a number before that write starts, because rows that arrive after the other
+ * group was acknowledged must not get a smaller number.
  */
 import type { Rows } from './rows.ts'
 import type { WriteOrder } from './write-order.ts'

@@ -1,6 +1,6 @@
 /**
- * Keeps the newest value of each endpoint and series. It is in memory immediately, and in the table about once a second. After a crash, the
- * table is completed from the samples (README.md).
+ * Keeps the newest value of each endpoint and series. A new value is in memory immediately, and is saved to the table `latest` about a
+ * second later. After a crash, the table is completed from the samples (README.md).
  */
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -28,7 +28,7 @@ export interface LatestValues {
 }
 
 export interface LatestOptions {
-  /** A pool of its own, because long texts would delay other statements. */
+  /** Not the common pool of the node, because long texts would delay other statements. */
   db: Db
   reading: Db
   numbers: Numbers

@@ -8,8 +8,8 @@ import type { Rows } from './rows.ts'
 export interface OutOfOrderWrites {
   started(rows: Rows): void
   /**
-   * Returns the writes that started after `rows` but would be overridden by it: their slot is earlier than `slot`, or their number in the
-   * order of writes is smaller.
+   * Returns the stored writes that started after the write of `rows` but would be overridden by it: their slot is earlier than `slot`, or
+   * their number in the order of writes is smaller.
    */
   storedTooEarly(rows: Rows, slot: number): Rows[]
   stored(rows: Rows, slot: number): void

@@ -99,7 +99,7 @@ suite('writing points', () => {
 suite('permission to write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
-  test('permission to write points needs endpoint:update and time-series:update on the endpoint', async () => {
+  test('writing points needs endpoint:update and time-series:update on the endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const body = { [endpoint.endpointId]: { a: [at(1)] } }
     const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${endpoint.endpointId}`]: scopes } }))
@@ -110,7 +110,7 @@ suite('permission to write points', () => {
     assert.equal((await put(as(all), endpoint, {})).status, 404)
   })
 
-  test('callers of other tenants get the 404 of an unknown version or endpoint', async () => {
+  test('callers without access, or of another tenant, get the same 404 as for an unknown version or endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const second = await registerEndpoint(endpoint)
     const body = { [endpoint.endpointId]: { a: [at(1)] } }

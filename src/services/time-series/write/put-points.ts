@@ -48,7 +48,7 @@ export function createPutPoints({
     }
     const origins = new Map(Array.from(endpointNos.keys(), (endpointId) => [endpointId, originOf(endpointId)]))
     const isAnyPublished = [...origins.values()].some(({ messageId }) => messageId !== undefined)
-    // Concurrent requests have no order among each other, so no key is needed.
+    // Concurrent requests have no defined order, so `current` gets no endpoint id, which would make messages of an endpoint wait.
     const rows = writer.current(isAnyPublished ? 'published' : 'plain')
     for (const [index, { point, valueNames }] of nonEmpty.entries()) {
       const { endpointId, timestamp: at } = point

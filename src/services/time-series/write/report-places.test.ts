@@ -65,7 +65,7 @@ test('the place of an endpoint is the newest point of the configured series', as
   assert.deepEqual(await places(app), [[-33.9, 18.4]])
 })
 
-test('without a configured series, the place of an endpoint is read from its metadata', async () => {
+test('without a configured series, coordinates in samples do not give an endpoint a place', async () => {
   const endpoint = await anEndpoint()
   await api.collect(messageOf(endpoint), [{ latitude: 1, longitude: 2 }])
   assert.deepEqual(await places(endpoint.applicationName), [])

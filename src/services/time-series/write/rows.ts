@@ -7,7 +7,7 @@ import type { Value } from '../points.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
-/** Size of the range of numbers in the order of writes that each group gets. The numbers distinguish samples with the same endpoint and time. */
+/** Each group gets this many consecutive numbers in the order of writes. They order its samples with the same endpoint and time. */
 export const numbersOfGroup = 256
 
 /** The endpoint that a sample belongs to. */
@@ -18,7 +18,7 @@ export interface Origin {
   endpointId: string
   /** The run of a rule that created the sample. */
   cause?: string | undefined
-  /** The id of the sample's message. It is known if the points are published. */
+  /** The id of the sample's message. Present only if a service handles the points of this endpoint, so that they are published. */
   messageId?: string
 }
 
@@ -54,7 +54,7 @@ export interface Rows extends Group {
   addReceived(received: ReceivedMessage): void
   /** Returns every stamped sample with the index of its first row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
-  /** Moves the stamped samples of these endpoints, in order, to times after the times in `after`, and updates the times in `after`. */
+  /** Moves stamped samples of the endpoints in `after`, in order, to times later than the times there, and updates the times there. */
   moveStamped(after: Map<number, number>): void
   /** Encodes the rows into a buffer from `takeBuffer`. `isCopy` means that the rows are already stored in an older slot. */
   encode(slot: number, isCopy?: boolean): Buffer

@@ -141,7 +141,7 @@ test('the latest value is current for samples that any node has acknowledged, ev
     assert.deepEqual(await newest(reader), [[1000 + turn, turn]])
     if (turn === 1) await writer.service.latest.flush(true)
   }
-  // The first sample replaces the value of its time. The second sample is older, so it does not change the latest value.
+  // The first sample has the time of the latest value and replaces it. The second sample is older, so it changes nothing.
   await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
   await first.collect(endpoint, [{ timestamp: 1001, v: 8 }])
   assert.deepEqual(await newest(second), [[1003, 7]])

@@ -102,7 +102,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
   })
 })
 
-test('a time that is used in an older slot is detected', async () => {
+test('a sample without a timestamp does not get a time that a sample of its endpoint has in an older slot', async () => {
   const [first, second] = [aWriter({}), aWriter({})]
   const prepared = await anEndpointToWrite(first)
   const endpointNo = await service.numbers.endpointNo(prepared.endpoint)

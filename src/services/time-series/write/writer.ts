@@ -29,7 +29,7 @@ export interface Writer {
   committed(): Promise<void>
   /**
    * Returns a promise for the end of the endpoint's pending writes in the lane `plain`, or undefined if no write is pending. A message for
-   * the lane `published` waits for it, because otherwise it could be written first.
+   * the lane `published` waits for it, because otherwise the message could be written first.
    */
   plainRowsSettled(endpointNo: number): Promise<void> | undefined
   /** Resolves when no rows are pending. */
@@ -63,7 +63,7 @@ export interface WriterOptions {
 
 const valuesMax = 5000
 const everyMs = 15
-/** Rules wait for the commit of their samples, so small writes start earlier. */
+/** Interval of the lane `published`. Rules run after the commit of their samples, so after a small write the next write starts earlier. */
 const publishedEveryMs = (lastCount: number) => Math.min(everyMs, 5 + lastCount / 20)
 const concurrentWrites = { plain: 4, published: 3 }
 /** Maximum number of connections, for all writes, for numbers and for latest values. */
@@ -94,7 +94,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (rows.received.length > 0) await options.publishReceived?.(sql, rows)
       if (hasConflict) await holdOpenSlot(sql, slot).then(() => conflicts.resolve(sql, rows, slot))
       const copied = hasConflict ? copyRows(sql, slot, rows, false) : holdAndCopyRows(sql, slot, rows)
-      // If no further statements follow, COMMIT is sent in the same write as the rows. It fails if their copy fails.
+      // If no further statements follow, COMMIT is sent in the same write as the rows. If the copy of the rows fails, COMMIT fails too.
       copied.catch(() => {})
       for (const one of rewritten) await copyRows(sql, slot, one, true)
       if (!duringCommit?.isNeeded(rows)) return
@@ -110,7 +110,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (rewritten.length === 0 && !hasConflict && rows.received.length === 0 && !duringCommit?.isNeeded(rows))
       return await copySamples(db, slot, rows)
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
-    // These writes run one after the other, so that the times of such an endpoint increase from write to write.
+    // Writes with conflicts run one after the other, so that the times of an endpoint increase from write to write.
     const work = () => writeInTransaction(rows, rewritten, slot, true)
     const resolved = lookups.last.then(work, work)
     lookups.last = resolved.catch(() => {})

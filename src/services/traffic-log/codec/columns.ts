@@ -57,7 +57,7 @@ export interface ColumnsBuilder extends Columns {
   /** Approximate size in memory. */
   readonly bytes: number
   add(record: StoredRecord): void
-  /** Returns the memory of the payloads for reuse. Call it when the columns are encoded, because they cannot be read afterwards. */
+  /** Returns the memory of the payloads for reuse. Call it after the columns were encoded: payloads cannot be read any more. */
   release(): void
 }
 

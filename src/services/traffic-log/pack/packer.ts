@@ -42,7 +42,7 @@ const recordsMax = 10_000
 const smallBlock = recordsPerBlock / 2
 const roundMaxMs = 10_000
 const dayMs = 86_400_000
-/** Bytes of a block besides its data: columns, keys, and its share of the indexes for each record. */
+/** Approximate size of a block besides its data: bytes for columns and keys, and bytes for each record in the indexes. */
 const blockBytes = 320
 const bytesPerRecord = 6
 

@@ -194,7 +194,7 @@ suite('blocks', () => {
     assert.equal((await stored('compressed')).length, 150)
   })
 
-  test('the use of an endpoint number is written once in eight days, and the number is kept while a block uses it', async () => {
+  test('the day of the last use of an endpoint number is written only once in eight days, and is never before the actual last use', async () => {
     const first = 8 * 4000
     const rowAfterUseOn = async (day: number) => {
       await sql.begin((inner) => numbersOf(inner, 'numbered', ['ep'], day))
