@@ -31,8 +31,8 @@ export interface FleetOptions {
 export interface Device {
   number: number
   socket: net.Socket
-  /** Number of messages that were sent, and number of messages that got the expected reply. */
   sent: number
+  /** Number of messages that got the expected reply. */
   done: number
   acknowledged: number
   answered: number

@@ -1,6 +1,6 @@
 /**
- * Steps for each doubling of the value. The histogram counts microseconds in buckets of at most 3 % width; counting costs much less than a
- * system call.
+ * Number of buckets for each doubling of the value, so that a bucket is at most 3 % wide. The values are microseconds. Counting a value
+ * costs much less than a system call.
  */
 const stepsOfDoubling = 32
 const doublings = 32

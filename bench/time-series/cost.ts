@@ -7,7 +7,7 @@ export interface Process {
   kind: string
 }
 
-/** Lists processes. The purpose of a connection is its application name; other processes of PostgreSQL report their type. */
+/** Lists processes. The kind of a database connection is its application name; other processes of PostgreSQL report their type. */
 export async function processesOf({ platform, db: { sql } }: BenchPlatform): Promise<Process[]> {
   const rows = await sql`
     select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind

@@ -11,7 +11,7 @@ export interface HttpRequest {
   method?: 'GET' | 'POST'
   body?: string
   headers?: Record<string, string>
-  /** Returns the text of the response. Without this option, the bytes are only counted. */
+  /** If true, the text of the response is returned. Otherwise, only its bytes are counted. */
   withText?: boolean
 }
 

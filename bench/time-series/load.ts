@@ -13,7 +13,7 @@ export interface LoadResult extends RunResult {
 
 const settlingMs = 1500
 
-/** Opens and identifies all connections before the measurement. */
+/** Runs work while all connections of the load are open and their endpoints are identified. */
 export async function withConnections<T>(generator: Generator, server: Server, load: Load, work: () => Promise<T>) {
   await generator.connect(orderOf(server, load))
   if (server.tokens) await sleep(settlingMs)
@@ -28,7 +28,7 @@ export interface Pace {
   seconds: number
   /** Messages per second. Without a rate, messages are sent as fast as possible. */
   rate?: number
-  /** Reports the figures of each period of this length. */
+  /** If given, the figures of each period of this length are reported. */
   periodSeconds?: number
 }
 

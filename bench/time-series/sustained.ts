@@ -72,7 +72,7 @@ function startSlotChanges({ db }: BenchPlatform): () => void {
   return () => clearInterval(timer)
 }
 
-/** Samples the wait events of the database sessions that write. */
+/** Samples the wait events of active database sessions, and prints the most frequent events at the end. */
 function startWaits({ db }: BenchPlatform): () => void {
   if (!process.env.BENCH_WAITS) return () => {}
   const counts = new Map<string, number>()
@@ -93,7 +93,7 @@ function walFilesMb({ directory }: PreparedData): number {
   for (const path of folder)
     try {
       return readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0) / MB
-    } catch {} // this is not the folder of the cluster
+    } catch {} // The folder has no write-ahead log, so it is not the data directory of PostgreSQL.
   return Number.NaN
 }
 

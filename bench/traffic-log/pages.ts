@@ -105,7 +105,7 @@ export async function sizes({ sql }: BenchPlatform, records: number): Promise<Fi
   ]
 }
 
-/** Measures how long it takes to count the rows of the total. The traffic log reads stored counts instead. */
+/** Measures how long PostgreSQL takes to count the rows of the tenant. The traffic log reads stored counts instead. */
 export async function plainTotal({ sql, tenantId }: BenchPlatform): Promise<Figure> {
   const began = performance.now()
   await sql`select count(*) from bench.records where tenant_id = ${tenantId}`

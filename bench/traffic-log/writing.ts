@@ -90,7 +90,7 @@ interface Cost {
   postgres: number
 }
 
-/** Writes two batches at a time, as the log does. */
+/** Returns the processor time for each record, in microseconds. Two batches are written at a time, as the log does. */
 async function costOf(db: Db, server: number, write: Write): Promise<Cost> {
   const batches = Array.from({ length: writes }, () => Array.from({ length: perWrite }, (_, n) => aRecord(n)))
   await Promise.all(batches.splice(0, 2).map((batch) => write(db, batch)))

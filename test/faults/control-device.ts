@@ -22,8 +22,9 @@ export interface ControlDevice {
   arrivals: Arrival[]
   /** Commands that the device got again after the platform had acknowledged their results. */
   repeated: Arrival[]
-  /** The last configuration of each name, and the id of the installed software version. */
+  /** The last configuration of each name. */
   configurations: Map<string, unknown>
+  /** The id of the installed software version. */
   software: string
   /** Checksums of downloads by version. */
   downloads: Map<string, string>

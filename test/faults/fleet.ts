@@ -70,7 +70,7 @@ interface FleetOptions {
   mqttUrl: string
   httpUrl: string
   devices: number
-  /** Number of unacknowledged messages that each device has at any time. */
+  /** Number of unacknowledged messages that each MQTT device has at any time. An HTTP device always has two. */
   window: number
 }
 

@@ -23,7 +23,7 @@ export interface LiveKillReport {
 }
 
 interface Watched {
-  /** Numbers of the messages that the stream delivered. */
+  /** How often the stream delivered each message, by the number of the message. */
   numbers: Map<number, number>
   gaps: number
   opened: number

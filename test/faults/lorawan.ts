@@ -111,7 +111,7 @@ async function prepare(ask: Ask, port: number) {
   return { path, devices: created as Device[] }
 }
 
-/** In each round, publishes one uplink of every device. The value of an uplink is its frame counter. */
+/** Publishes one uplink of every device, again and again. The value of an uplink is its frame counter. */
 function startLoad(network: Network) {
   const counters = Array.from({ length: deviceCount }, () => 0)
   let isRunning = true

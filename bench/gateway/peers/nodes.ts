@@ -1,4 +1,4 @@
-/** Nodes on one database in this process, each with all services and its own MQTT port. */
+/** Starts several nodes on one database within this process, each with all services and its own MQTT port. */
 import { buildServices } from '../../../src/assembly/build.ts'
 import { catalogue } from '../../../src/assembly/catalogue.ts'
 import { openDatabase } from '../../../src/assembly/database.ts'

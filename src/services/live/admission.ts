@@ -46,7 +46,7 @@ export const filtersOf = (topic: TopicDefinition): string[] => [
   ...(topic.history ? ['since'] : []),
 ]
 
-/** Throws a 400 for filters that the topic does not have, and for ids that occur twice. `path` is the field in the request. */
+/** Throws 400 for filters that the topic does not have, for required filters that are missing, and for ids that occur twice. */
 export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>, requests: SubscriptionRequest[]) {
   const ids = new Set<string>()
   for (const [index, request] of requests.entries()) {
@@ -62,7 +62,10 @@ export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>,
   }
 }
 
-/** Throws 403 if the caller lacks a permission, and 404 for an application or endpoint that is missing or not visible. */
+/**
+ * Checks the permissions for a subscription and returns which events it gets. Throws 403 if the caller lacks a permission, and 404 for an
+ * application or endpoint that is missing or not visible.
+ */
 export async function admit(
   deps: AdmissionDeps,
   ctx: Ctx,
@@ -106,8 +109,8 @@ function includesOf(
   const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
   /**
-   * Cached permissions by application, then by endpoint. There are two levels, because this is read for every event and must not
-   * concatenate texts.
+   * Cached permissions by application, then by endpoint. There are two levels, because the cache is read for every event, and joining two
+   * texts to one key takes longer.
    */
   const readable = new Map<string, Map<string, boolean>>()
   let cachedPermissions = 0

@@ -1,6 +1,6 @@
 /**
- * Determines how often the node writes to its streams. A write costs about 100 µs in total. The more streams have events, the longer each stream
- * waits between two writes.
+ * Determines how often the node writes to its streams. A write costs about 100 µs in total. The more streams have events, the longer each
+ * stream waits between two writes.
  */
 export interface Pace {
   /** Number of streams whose next write is scheduled. */

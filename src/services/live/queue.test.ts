@@ -74,7 +74,7 @@ test('a subscription gets all events that wait, and with newestOnly only the new
   }
 })
 
-test('an event of newestOnly is checked again if the permissions of the caller changed while it waited', async () => {
+test('with newestOnly, an event is checked again if the permissions of the caller changed while the event waited', async () => {
   const { queue, sent, queued } = openQueue()
   let admission = {}
   const subscription: Subscription = {

@@ -35,9 +35,9 @@ interface Waiting {
 interface Deps {
   outlet: Outlet
   pace: Pace
-  /** Returns the id of the last event in a batch. Returns undefined if a stream that resumes with this id would miss an event. */
+  /** Returns the id for the last message of a batch. Returns undefined if a stream that resumes with this id would miss an event. */
   position(): string | undefined
-  /** Adds to the number of bytes that wait on all streams. Negative numbers subtract bytes that were sent. */
+  /** Adds to the number of bytes that wait on all streams. Negative numbers subtract bytes that no longer wait. */
   countQueued(bytes: number): void
   countSent(topic: string, events: number): void
 }

@@ -34,8 +34,8 @@ export interface Stream {
   /** Drops the events that wait for the client. */
   dropQueued(): void
   /**
-   * Sends the position, so that a stream without events can be resumed too. Does nothing if queued events contain the position or a
-   * subscription is starting.
+   * Sends the position, so that a stream without events can be resumed too. Does nothing while events are queued, because the last of them
+   * is sent with the position, and while a subscription is starting.
    */
   sendPosition(): void
   end(reason: string): void

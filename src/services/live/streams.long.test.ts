@@ -106,7 +106,7 @@ suite('topics', () => {
     source.close()
   })
 
-  test('GET opens a stream with a subscription for each topic, and GET /topics lists them', async () => {
+  test('GET /stream opens a stream with a subscription for each topic, and GET /topics lists the topics', async () => {
     const endpoint = await anEndpoint()
     const { headers } = aReplaceableCaller()
     const query = `topics=traffic,connection&topics=series&applicationName=${endpoint.app}&endpointIds=${endpoint.endpointId}`
@@ -490,7 +490,7 @@ suite('a slow reader', () => {
     let sent = 0
     const isGapCounted = async () =>
       /waypost_live_gaps_total\{reason="too_slow"\} \d/.test(await waypost.kit.metrics.text())
-    // The test sends until the gap is counted, because the socket buffers of both sides also store events.
+    // The test sends more than the queue holds, because the socket buffers of both sides also store events.
     while (sent * payload.length < 6 * queuedBytesMax) {
       await Promise.all(Array.from({ length: 20 }, () => record(endpoint, payload)))
       sent += 20

@@ -7,8 +7,8 @@ export interface Subscription {
   topic: TopicDefinition
   includes(event: LiveEvent): boolean
   /**
-   * An object that changes when the permissions of the caller change. Events that were checked with another object are checked again before
-   * they are sent.
+   * An object that is replaced when the permissions of the caller change. Events that were checked before it was replaced are checked again
+   * before they are sent.
    */
   readonly admission: object | undefined
   gap(reason: GapReason): void

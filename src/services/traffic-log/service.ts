@@ -54,9 +54,9 @@ export interface Outcome {
 export interface TrafficLogService {
   list(ctx: Ctx, request: TrafficListRequest): Promise<{ totalElements: number; content: RecordView[] }>
   listRefusals(ctx: Ctx, request: RefusalListRequest): Promise<{ totalElements: number; content: object[] }>
-  /** Returns the outcome of an endpoint's request, if it is among the latest requests of the extension. */
+  /** Returns the outcome of an endpoint's request. Throws 404 if it is not among the latest outcomes of the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
-  /** Enqueues a job in this transaction that deletes all records of the tenant. */
+  /** Enqueues, in the given transaction, a job that deletes all present records of the tenant. */
   enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
   /** Creates the partitions of the coming days and drops expired partitions. */

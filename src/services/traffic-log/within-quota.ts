@@ -6,7 +6,7 @@ import type { TrafficLogSettings } from './settings.ts'
 const headerBytes = 64
 const leftOut = Promise.resolve()
 
-/** Drops records of a tenant that has used up its quota of the day, so that its devices can still be managed. */
+/** Drops records of a tenant that has used up its quota of the day. The messages are still processed, so devices can be managed. */
 export const withinQuota =
   ({ quota, settings }: Pick<Kit<TrafficLogSettings>, 'quota' | 'settings'>, add: Record): Record =>
   (record) => {

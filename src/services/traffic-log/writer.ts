@@ -26,7 +26,7 @@ export interface WriterOptions {
   payloadBytesMax: number
   /** Returns the event of a record if a live stream needs it. Called for every record. */
   eventOf?: PendingOptions['eventOf']
-  /** Called with the wanted events when their records are committed. */
+  /** Called with the events that `eventOf` has returned, when their records are committed. */
   stored?(events: LiveEvent[]): void
   now: Clock
   log: Log

@@ -15,7 +15,7 @@ export interface MicrosSpan {
 export interface Visible {
   applicationNames: ReadonlySet<string>
   endpointIds: ReadonlySet<string>
-  /** Microseconds since 1970, by endpoint id. */
+  /** When each endpoint id was last unregistered, in microseconds since 1970. */
   unregistered: ReadonlyMap<string, number>
   /** Records of these applications are left out, because they are counted separately. */
   exceptApplications?: ReadonlySet<string> | undefined

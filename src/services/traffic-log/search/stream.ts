@@ -131,7 +131,7 @@ export async function* inOrder(
 const skippedMin = 200
 
 export interface Skipped {
-  /** The position at which the units of the page start. */
+  /** The position of the last unit that was skipped; undefined if no unit was skipped. The page is in the units after it. */
   start: Position | undefined
   /** Number of records between that position and the page. */
   offset: number

@@ -6,7 +6,7 @@ import { findUncounted, type LoadedUnit, type UnitQuery } from '../store/units.t
 import { countOfGroups, isAnsweredByGroups, type MicrosSpan, type RecordFilter } from './filter.ts'
 import { matchesIn } from './stream.ts'
 
-/** Returns whether an index over endpoints counts the records in blocks. */
+/** Returns whether the records in blocks can be counted by the endpoint numbers beside the blocks, without decoding the blocks. */
 export const isByEndpoint = (filter: RecordFilter) =>
   filter.visible === 'all' &&
   filter.endpointIds !== undefined &&
@@ -58,7 +58,7 @@ export function partsOf({ from, to }: MicrosSpan): PartSpans {
   return { hours, minutes: beside, rest }
 }
 
-/** Counts by groups: for a tenant, applications, a version or an extension. */
+/** Counts matching records with the stored counts. The filter may select only by time, application, version and extension. */
 export async function totalByCounts(sql: Sql, query: UnitQuery): Promise<Total> {
   const parts = partsOf(query.filter.span)
   const ofSpan = (span: MicrosSpan): UnitQuery => ({ ...query, filter: { ...query.filter, span } })

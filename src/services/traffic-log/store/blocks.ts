@@ -133,7 +133,7 @@ interface BlockRow extends Omit<StoredBlock, 'endpoints'> {
 
 const blockOf = (row: BlockRow): StoredBlock => ({ ...row, endpoints: integersIn(row.endpoints) })
 
-/** Removes the small blocks of an hour and returns them, so that they are packed again together with later records. */
+/** Removes and returns the small blocks that end in the given time, so that they are packed again together with later records. */
 export async function takeSmallBlocks(
   sql: Sql,
   tenantId: string,
@@ -162,7 +162,7 @@ export async function deleteBlocks(sql: Sql, tenantId: string, blockIds: number[
   await sql`delete from traffic_log.blocks where tenant_id = ${tenantId} and block_id = any(${blockIds}::bigint[])`
 }
 
-/** Deletes the endpoint numbers of a tenant that has no blocks. */
+/** Deletes the endpoint numbers of a tenant if the tenant has no blocks. */
 export async function deleteNumbersWithoutBlocks(sql: Sql, tenantId: string) {
   await sql`
     delete from traffic_log.endpoints where tenant_id = ${tenantId}

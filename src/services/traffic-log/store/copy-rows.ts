@@ -1,6 +1,6 @@
 /** Encodes rows in the binary format of COPY. Used for batches and blocks, whose rows are few and long. */
 
-/** A field in the order of the columns. */
+/** A value of a row, with its type. The fields of a row are in the order of the columns. */
 export type Field =
   | { bigint: number }
   | { integer: number }

@@ -10,7 +10,7 @@ export const hourMs = 3_600_000
 
 const hourOf = (sql: Sql) => sql`date_bin('1 hour', since, timestamptz 'epoch')`
 
-/** Adds counts of packed records. After a deletion, the counts are negative. With `withHourly`, the hourly statistics change too. */
+/** Adds counts of packed records. With `withHourly`, adds them to the hourly statistics too. */
 export async function addCounts(sql: Sql, tenantId: string, counts: Count[], { withHourly = true } = {}) {
   if (counts.length === 0) return
   const rows = sql.json(counts.map(({ since, ...group }) => ({ ...group, s: since })))
@@ -57,7 +57,7 @@ export async function deleteCountsBefore(sql: Sql, tenantId: string, end: Date) 
   await sql`delete from traffic_log.stored where tenant_id = ${tenantId} and since < ${end}`
 }
 
-/** Adds the number of records and bytes that the blocks of an hour contain. */
+/** Adds changes of the numbers of records and bytes in blocks, by hour. A change is negative if blocks were replaced by smaller blocks. */
 export async function addStored(
   sql: Sql,
   tenantId: string,

@@ -29,13 +29,13 @@ export async function sumOfCounts(sql: Sql, filter: RecordFilter, { hours, minut
   return row!.sum
 }
 
-/** An hour, and the number of matching records that the query returns until it has passed this hour. */
+/** An hour. `passed` is the number of matching records up to the end of the hour, in the order of the query. */
 export interface PassedHour {
   since: Date
   passed: number
 }
 
-/** Finds the hours around a page: the last hour that ends before `offset` records, and the first hour that ends after `pageEnd` records. */
+/** Finds the hours around a page: the last hour that has passed at most `offset` records, and the first that has passed `pageEnd`. */
 export async function findHours(
   sql: Sql,
   filter: RecordFilter,

@@ -21,7 +21,7 @@ export interface Unit {
 /** A unit with its records. */
 export interface LoadedUnit extends Unit {
   data: Buffer
-  /** Numbers of the endpoints in a block. */
+  /** The number of the endpoint of each record in a block; undefined for a batch. */
   endpoints: Int32Array | undefined
 }
 
@@ -148,7 +148,7 @@ export interface BlockOfEndpoints {
   blockId: number
   firstAt: number
   lastAt: number
-  /** Number of records of the endpoints, at any time. */
+  /** Number of records of these endpoints in the block, also outside of the time span of the query. */
   n: number
 }
 
@@ -179,7 +179,7 @@ export async function loadBlocks(sql: Sql, tenantId: string, blocks: BlockOfEndp
   return rows.map(unitOf)
 }
 
-/** Finds units whose records are not in the counts: batches and, with `all`, blocks of a short span. */
+/** Finds units that the stored counts do not cover: batches and, with `all`, blocks of a span without a whole period of five minutes. */
 export async function findUncounted(
   sql: Sql,
   query: UnitQuery,
@@ -203,7 +203,10 @@ export async function findUncounted(
   return rows.map(unitOf)
 }
 
-/** Returns whether the records of a unit are needed. If a unit is within the span and the filter is by group, its counts are enough. */
+/**
+ * Returns the SQL expression for the records of a unit. It is empty if they are not needed: the counts of a unit are enough if the unit is
+ * within the span and the filter names no endpoints.
+ */
 const needsData = (sql: Sql, { span, endpointIds, visible }: RecordFilter) =>
   endpointIds || (visible !== 'all' && visible.endpointIds.size > 0)
     ? sql`data`
