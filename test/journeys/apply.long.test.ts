@@ -181,7 +181,7 @@ expression: return true
   const pruned = await output(one, 'apply', '-f', empty, '--prune', ...set)
   assert.match(pruned, /^\+ role another\n1 to create, 0 to change, 0 to delete, 0 unchanged\.\n/)
   assert.match(await output(one, 'plan', '-f', path), / 0 to change, 0 to delete, 6 unchanged\.\n$/)
-  // The set that created them deletes them, also after a change.
+  // The set `others` has created these objects, so `apply --prune` with this set deletes them, even after a change.
   writeFileSync(path, documents.replace('a: 1', 'a: 2').replace('[endpoint:read]', '[endpoint:update]'))
   await output(one, 'apply', '-f', path, '--set', 'others', '--yes')
   assert.match(await output(one, 'apply', '-f', empty, '--prune', '--set', 'others', '--yes'), / 6 to delete/)
@@ -452,7 +452,7 @@ test('an object that another caller created with the name of an object of an int
   const trigger = '---\nkind: cron-trigger\nname: strange\ncronExpression: 0 3 * * *\ntimezone: Europe/Kyiv\n'
   const path = documentsFile(roleOf(names[0]!) + trigger)
   const client = fleetClient()
-  // The first apply ends before it creates its objects, and the second after it.
+  // The first apply ends before it creates its objects, and the second apply ends after it has created its object.
   await interruptedApply('strange', path, { created: false })
   await client.cronTriggers.create({ body: { name: 'strange', cronExpression: '0 3 * * *', timezone: 'Europe/Kyiv' } })
   await client.roles.create({ body: { name: names[0]!, scopes: ['endpoint:read'] } })
@@ -471,7 +471,7 @@ test('an object that another caller created with the name of an object of an int
   for (const name of names) assert.ok(roles.includes(name), name)
 })
 
-test('a caller who may not read the audit log is told that objects of an interrupted apply are not adopted', async () => {
+test('a caller who may not read the audit log gets a note about objects that an interrupted apply may have created', async () => {
   const path = documentsFile(roleOf('unaudited'))
   await interruptedApply('unaudited', path, { created: true })
   const set = ['--set', 'unaudited', '--yes']
@@ -483,7 +483,7 @@ test('a caller who may not read the audit log is told that objects of an interru
   const limited = await commands(['apply', '-f', path, ...set], { directory: one.directory, environment })
   assert.equal(limited.code, 0, limited.stdout + limited.stderr)
   assert.match(limited.stdout, /^note: an interrupted apply may have created role unaudited; /m)
-  // A login with the scope adopts the object later.
+  // A later apply by a caller who may read the audit log records the object as an object of this set.
   assert.doesNotMatch(await output(one, 'apply', '-f', path, ...set), /note/)
   const pruned = await output(one, 'apply', '-f', documentsFile(roleOf('other')), '--prune', ...set)
   assert.match(pruned, /\ndeleted role unaudited\n$/)

@@ -225,7 +225,7 @@ test('a server that is not a platform is reported in one sentence', async () => 
       'export --kind role',
     ]) {
       const words = text.split(' ')
-      // A platform could answer with an object that has other fields.
+      // An object with unknown fields could be the answer of a platform, so the command does not report it.
       if (words[1] === 'get' && ['/other', '/items'].includes(path)) continue
       const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
       const { code, stderr } = await withoutBootstrap(words, environment)
@@ -407,7 +407,8 @@ test('the commands of the guide run unchanged', () => {
 
 test('the completion scripts for bash, zsh and fish complete verbs', async () => {
   assert.match(await output('completion', 'words', 'endpoints'), /^create\nlist\n/)
-  // bash and zsh call the completion function as after the Tab key. The test replaces the shell functions that would show the list.
+  // For bash and zsh, the test calls the completion function as the shell does after the Tab key. In zsh, the test replaces `compadd`, which
+  // would show the list.
   const calls: Record<string, string> = {
     bash: 'COMP_WORDS=(waypost endpoints l); COMP_CWORD=2; _waypost; printf "%s\\n" "$COMPREPLY"',
     zsh: 'compadd() { print -l -- $found }; words=(waypost endpoints l); CURRENT=3; _waypost',

@@ -92,7 +92,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.ok(logged.length >= 1 && logged.length < 20, `${logged.length} lines`)
   })
 
-  test('while idle connections exhaust the limit of the management port, it serves health', async () => {
+  test('while idle connections exhaust the limit of the management port, the port still serves health requests', async () => {
     const port = Number(new URL(platform.managementUrl).port)
     const idle = Array.from({ length: 40 }, () => connect({ port, host: '127.0.0.1' }))
     for (const socket of idle) socket.on('error', () => {})
