@@ -1,4 +1,4 @@
-/** Measures upper limits in the same run: sockets alone, the gateway with an extension that does nothing, and COPY into the database alone. */
+/** Measures upper limits in the same run: sockets alone, the gateway with an extension that does nothing, and COPY alone. */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
 import type { PreparedData } from '../gateway/bench-platform.ts'

@@ -1,5 +1,6 @@
 /**
- * Uploads blobs, and one file repeatedly. Acknowledged blobs must be complete; the file must have its old or its new content, never a mixture.
+ * Uploads blobs, and one file repeatedly. Acknowledged blobs must be complete; the file must have its old or its new content, never a
+ * mixture.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'

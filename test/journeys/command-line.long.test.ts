@@ -407,8 +407,8 @@ test('the commands of the guide run unchanged', () => {
 
 test('the completion scripts for bash, zsh and fish complete verbs', async () => {
   assert.match(await output('completion', 'words', 'endpoints'), /^create\nlist\n/)
-  // For bash and zsh, the test calls the completion function as the shell does after the Tab key. In zsh, the test replaces `compadd`, which
-  // would show the list.
+  // For bash and zsh, the test calls the completion function as the shell does after the Tab key. In zsh, the test replaces `compadd`,
+  // which would show the list.
   const calls: Record<string, string> = {
     bash: 'COMP_WORDS=(waypost endpoints l); COMP_CWORD=2; _waypost; printf "%s\\n" "$COMPREPLY"',
     zsh: 'compadd() { print -l -- $found }; words=(waypost endpoints l); CURRENT=3; _waypost',

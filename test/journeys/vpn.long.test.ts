@@ -165,7 +165,7 @@ test('packets with the address of another client are dropped, inside and outside
     assert.equal(await from.peer.send(to.address, text, { from: as.address }), 'sent')
     network.run(from.namespace, 'ip', 'address', 'delete', `${as.address}/32`, 'dev', 'tun0')
   }
-  // The namespace `outside` is a machine outside of the VPN whose router is the VPN server.
+  // The namespace `beside` stands for a machine outside of the VPN whose router is the VPN server.
   const beside = network.addNamespace()
   const outside = await network.peer(beside, 'outside')
   takeAddress(beside, admin.address, 'lo')

@@ -21,7 +21,10 @@ export interface OpenRequest {
 }
 
 export interface LiveService {
-  /** Checks the request, then calls `open` and serves the stream. Errors before `open` become HTTP errors. */
+  /**
+   * Checks the request, then calls `open` and serves the stream. Errors before `open` become HTTP errors. `callerNow` returns the caller
+   * with the permissions that it has at present.
+   */
   watch(ctx: Ctx, request: OpenRequest, callerNow: () => Promise<Caller>, open: () => Outlet): void
   /** Replaces the subscriptions of a stream, which may be on any node. */
   update(ctx: Ctx, streamId: string, subscriptions: SubscriptionRequest[]): Promise<void>

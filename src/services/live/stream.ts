@@ -29,7 +29,7 @@ export interface Stream {
   readonly queuedBytes: number
   /** Replaces the subscriptions. `resumeFrom` is a position: microseconds since 1970. */
   subscribe(requests: SubscriptionRequest[], resumeFrom?: number): void
-  /** Checks all subscriptions with the current permissions of the caller. */
+  /** Replaces the caller, and checks all subscriptions with its permissions. */
   setCaller(caller: Caller): Promise<void>
   /** Drops the events that wait for the client. */
   dropQueued(): void
@@ -153,7 +153,7 @@ function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number 
   return topic.beginsWithHistory ? deps.now().getTime() * 1000 : undefined
 }
 
-/** Starts a subscription. It subscribes before it reads the history, so that no event is lost in between. */
+/** Starts a subscription. Events are collected before the history is read, so that no event is lost in between. */
 async function start(state: State, entry: Entry, since: number | undefined) {
   const { deps, ctx, outlet } = state
   const isGone = () => state.isClosed || state.entries.get(entry.request.id) !== entry

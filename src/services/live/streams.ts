@@ -22,7 +22,7 @@ export interface Streams {
   ofCaller(tenantId: string, subject: string): number
   add(stream: OpenStream): void
   remove(stream: OpenStream): void
-  /** Adds to the bytes that wait on all streams. */
+  /** Adds to the number of bytes that wait on all streams. Negative numbers subtract bytes that no longer wait. */
   countQueued(bytes: number): void
 }
 

@@ -1,4 +1,4 @@
-/** Topics that deliver a value. Each value is read once for all subscriptions with the same key, and delivered when it has changed. */
+/** Topics that deliver a current value. It is read once for all subscriptions with the same key, and delivered when it has changed. */
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { TopicDefinition, ValueQuery } from '../../kernel/live/live.ts'

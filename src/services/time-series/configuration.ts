@@ -7,14 +7,14 @@ export const seriesName = /^[A-Za-z0-9_-]{1,255}$/
 
 export const defaultValueName = 'value'
 const valueNameLengthMax = 255
-/** Names that document 3, 3.3 reserves. */
+/** Value names that are not allowed, because document 3, 3.3 reserves them. */
 const reservedValueNames = ['time', 'kaaEndpointID', 'kaaEmpty', '_field', '_measurement']
 const forbiddenInValueName = '\\\\^$"\'=,'
 /** Control characters are not allowed in names, because they separate fields in the database. */
 const controls = '\\u0000-\\u001f\\u007f'
 const valueNamePattern = `^(?!(?:${reservedValueNames.join('|')})$)[^${forbiddenInValueName}${controls}]+$`
 
-/** Returns the problem with a value name from a request. */
+/** Returns why a value name from a request is invalid, or undefined if it is valid. */
 export function valueNameProblem(name: string): string | undefined {
   if (name.length === 0 || name.length > valueNameLengthMax) return `must have 1 to ${valueNameLengthMax} characters`
   if (reservedValueNames.includes(name)) return 'is a reserved name'
@@ -79,7 +79,7 @@ const VersionShape = Type.Object({
   retention: Type.Optional(Type.Null({ description: 'retention is a setting of the application' })),
 })
 
-/** Checks that at most one value of a series has no name, because `value` is the default name (document 3, 3.1). */
+/** Checks that the values of a series have different names. A value without a name has the name `value` (document 3, 3.1). */
 function checkSeriesNames(config: TimeSeriesConfiguration): ConfigurationProblem | undefined {
   for (const [series, { values }] of Object.entries(config['time-series']?.names ?? {})) {
     const taken = new Set<string>()

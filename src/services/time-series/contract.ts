@@ -13,7 +13,7 @@ export interface NewPoint {
   /** Milliseconds since 1970. */
   timestamp: number
   values: Record<string, Value>
-  /** Position of the point in the request, for error messages. */
+  /** Path of the point in the request, such as `thermo-1.auto~t[0]`, for error messages. */
   requestPath?: string
 }
 
@@ -75,8 +75,8 @@ export interface CompanionRows {
 /** A service that stores rows of its own in the commit of samples. */
 export interface SampleCompanion {
   /**
-   * Prepares rows for the samples of a message. Returns undefined if there are no rows, and must then take hardly any time. The samples of
-   * the message are stored only after the promise has resolved. For messages of one endpoint, the promises resolve in order.
+   * Prepares rows for the samples of a message. Returns undefined if there are no rows, and must then take hardly any time. The samples are
+   * stored only after the promise has resolved. The promises for messages of one endpoint must resolve in the order of the messages.
    */
   prepare(message: DeviceMessage, samples: unknown[]): Promise<CompanionRows | undefined> | undefined
   /** Stores the rows of several messages. If `isRepeated` is true, an earlier attempt may already have stored them. */
@@ -132,11 +132,12 @@ export interface TimeSeries {
   setCompanion(companion: SampleCompanion): void
   /**
    * Processes samples on behalf of an endpoint's device. The samples take the same path as a message of the device: either all samples are
-   * stored, or no sample. The events about the samples contain `cause`, which rules use to limit chains.
+   * stored, or no sample. The events about the samples contain `cause`, which rules use to limit chains of runs.
    */
   receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>
   /**
-   * Stores all points or no point. The caller must make sure that the endpoints have this version. The events about the points contain `cause`.
+   * Stores all points or no point. The caller must make sure that the endpoints have this version. The events about the points contain
+   * `cause`.
    */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },

@@ -64,7 +64,7 @@ export function dataCollection({
   bus: Pick<Kit['bus'], 'isWanted'>
   connectivityChanged: NonNullable<Extension['connectivityChanged']>
 }): Extension {
-  /** Stores and publishes samples in one commit. If that fails, the device gets an error and sends the message again. */
+  /** Stores and publishes samples in one commit. If the commit fails, the device gets an error and sends the message again. */
   const store = (message: DeviceMessage, samples: unknown[], sent: unknown[]) =>
     timeSeries.collect(message, samples, receivedMessage(bus, message, samples, sent)).then(toEmptyResponse)
 

@@ -1,4 +1,4 @@
-/** Assembles the service: writing, packing, reading, live streams and deletion, each with its own connections. See README.md. */
+/** Assembles the service from writing, packing, reading, live streams and deletion. See README.md. */
 import type { Clock } from '../../kernel/clock.ts'
 import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Db } from '../../kernel/db.ts'

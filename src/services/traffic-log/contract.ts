@@ -41,7 +41,7 @@ export interface InboundQuery {
   tenantId: string
   extension: string
   endpointIds?: string[] | undefined
-  /** Returns only messages after this time, in microseconds since 1970. */
+  /** Only messages after this time are returned. Microseconds since 1970. */
   afterMicros: number
   to: Date
   limit: number

@@ -9,7 +9,7 @@ const url = `GET ${root}/endpoint-traffic`
 const ids = (answer: { body: { content: { correlationId: string }[] } }) =>
   answer.body.content.map(({ correlationId }) => correlationId)
 
-/** A time that is so long ago that its records are packed. */
+/** A time that is so long ago that records of this time are packed. */
 const base = Date.now() - 3_600_000
 const at = (seconds: number) => new Date(base + seconds * 1000)
 

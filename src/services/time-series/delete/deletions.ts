@@ -84,8 +84,8 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 }
 
 /**
- * Estimates which number in the order of writes was the next one at a past time. The numbers are microseconds of the database clock, which can differ
- * from the clock of this node. Therefore the elapsed time is subtracted from the current number.
+ * Estimates which number in the order of writes was the next one at a past time. The numbers are microseconds of the database clock, which
+ * can differ from the clock of this node. Therefore the elapsed time is subtracted from the current number.
  */
 const numberAt = async ({ db, now }: Deps, date: Date) =>
   (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000

@@ -6,7 +6,7 @@ import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
 const { service, unregisteredEndpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
-// A node enforces the retention at its first round. This round runs before the tests, so that later rounds run only when a test calls them.
+// The first round of the packer enforces the retention. It runs before the tests, so that later only the tests enforce the retention.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs
 const daysAgo = (days: number) => today - days * dayMs

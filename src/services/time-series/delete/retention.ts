@@ -1,6 +1,6 @@
 /**
  * Deletes points that are older than the retention of their application. Whole months are dropped as partitions if possible; other points
- * are deleted row by row. Samples that arrive too late are left out when they are packed.
+ * are deleted row by row. Samples that are already too old when they arrive are left out when they are packed.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'

@@ -1,6 +1,6 @@
 /**
- * Stands in for the outlet of a stream that is not open yet: keeps the listeners until `connect`. If the stream ends before that, only the
- * close listeners run.
+ * Stands in for the outlet of a stream that is not open yet: keeps the listeners until `connect` is called. If the stream ends before
+ * `connect`, only the close listeners run.
  */
 import type { Outlet } from './subscription.ts'
 

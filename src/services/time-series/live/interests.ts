@@ -1,6 +1,6 @@
 /**
- * Records which node watches which points. When the watchers of a node change, the node announces its interests. A node that starts, or
- * that may have lost signals, exchanges interests with all other nodes.
+ * Records which points each other node needs for its live streams (its interests). When the live streams of a node change, it announces its
+ * interests. A node that starts, or that may have lost signals, exchanges interests with all other nodes.
  */
 import type { Log } from '../../../kernel/log.ts'
 import type { Members } from '../../../kernel/members.ts'
@@ -43,8 +43,8 @@ export function createInterests(deps: {
   /** Nodes whose last request timed out. */
   const unresponsive = new Set<string>()
   /**
-   * Reads in progress. `announced` contains applications for which the node announced its interest during the read; the announcement is
-   * newer than the read.
+   * Reads of interests that are in progress. `announced` contains the applications for which the node announced its interest during the
+   * read. Such an announcement is newer than the result of the read.
    */
   const reads = new Set<{ nodeId: string; announced: Set<string> }>()
 

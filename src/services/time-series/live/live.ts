@@ -21,13 +21,16 @@ export interface LiveRequest {
   applicationName: string
   endpointIds: string[] | undefined
   seriesNames: string[] | undefined
-  /** If true, the stream begins with the newest points. */
+  /** If true, the stream begins with the newest point of each series. */
   initial: boolean
   lastEventId: string | undefined
 }
 
 export interface Live {
-  /** Opens a stream. Calls `open` after the caller's permissions are checked. Errors before that become HTTP errors. */
+  /**
+   * Opens a stream. Calls `open` after the caller's permissions are checked; errors before `open` become HTTP errors. `callerNow` returns
+   * the caller with the permissions that it has at present.
+   */
   watch(ctx: Ctx, request: LiveRequest, callerNow: () => Promise<Caller>, open: () => Outlet): Promise<void>
   /** Called with rows that this node has just committed. */
   stored(rows: Rows): void

@@ -14,7 +14,7 @@ import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
 
-/** Maximum number of endpoints that a stream can name. If it names none, its application may have this many for a replay. */
+/** Maximum number of endpoints that a stream can name, and that an application may have if points of all its endpoints are replayed. */
 export const endpointsMax = 1000
 const samplesMax = 10_000
 const replayMaxMs = 15 * 60_000

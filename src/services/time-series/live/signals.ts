@@ -6,7 +6,7 @@ import type { LivePoint } from './live-point.ts'
 export interface Interest {
   tenantId: string
   applicationName: string
-  /** The endpoints that the node watches: all if it is omitted. If it is empty, the node no longer watches the application. */
+  /** The endpoints that the node watches. If omitted, it watches all endpoints; if empty, it no longer watches the application. */
   endpointIds?: string[]
 }
 

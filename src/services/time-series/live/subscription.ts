@@ -36,7 +36,7 @@ export interface Subscription extends Watched {
   end(reason: string): void
 }
 
-/** Minimum time between two events. Points in between are combined. */
+/** Minimum time between two events. Points that are stored in between are sent in one event. */
 const intervalMs = 50
 const eventBytes = 64 * 1024
 /** Maximum size of the queue. If the client reads so slowly that the queue exceeds it, the stream ends with `too_slow`. */

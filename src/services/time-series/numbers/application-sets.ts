@@ -1,4 +1,4 @@
-/** The cached series of one application, and its sets: the combinations of series that share a row of samples. Entries are never removed. */
+/** The cached series of an application, and its sets: the combinations of series that share a row of samples. Entries are never removed. */
 import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/numbers.ts'
 import { fieldOf } from './field.ts'

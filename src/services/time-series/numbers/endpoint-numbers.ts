@@ -21,8 +21,8 @@ const cachedMax = 250_000
 
 export function createEndpointNumbers(db: Db): EndpointNumbers {
   /**
-   * The cache has two generations. A used entry moves to the younger generation. When that is full, the entries of the older generation are
-   * evicted, and the younger generation becomes the older one.
+   * The cache has two generations. A used entry moves to the younger generation. When the younger generation is full, the entries of
+   * the older generation are evicted, and the younger generation becomes the older one.
    */
   let [young, old] = [new Map<string, number>(), new Map<string, number>()]
   let pending: { endpoint: Endpoint; resolve(no: number): void; reject(error: unknown): void }[] = []

@@ -1,9 +1,9 @@
-/** Determines the partition of the chunks for a day. */
+/** Determines the monthly partitions of the table of chunks. */
 
 import type { Month } from '../store/chunks.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 
-/** Days before this date, or more than `monthsAhead` months ahead, are in the partition `chunks_far`. */
+/** Days before this date, or in a month at least `monthsAhead` months after the current month, are in the partition `chunks_far`. */
 const earliest = Date.UTC(2000, 0, 1)
 const monthsAhead = 3
 
@@ -21,7 +21,7 @@ export function monthOf(name: string): Month | undefined {
   return year ? monthFrom(Number(year), Number(month) - 1) : undefined
 }
 
-/** Returns the months of these days, the current month and the next months. */
+/** Returns the months of these days, the current month and the next two months. Days in `chunks_far` have no month. */
 export function monthsFor(days: number[], now: Date): Month[] {
   const last = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead, 1)
   const months = new Map<string, Month>()

@@ -27,7 +27,7 @@ const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of all texts in a page. */
 const pageTextBytes = 16_000_000
-/** The points in memory are written when there are this many. */
+/** When this many points are in memory, they are written. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
 /** If a series has this many chunks for one day, the chunks are merged even if the day is large. */

@@ -6,7 +6,7 @@ import { type Aggregate, mergeSums, pointsOfSums, type Sum, sortAndCombine, sums
 import type { Interval } from './intervals.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 
-/** Reduces fragments of the same endpoints and series, given in reading order, to fewer points. */
+/** Reduces fragments of the same endpoints and series to fewer points. The fragments must be given in the order in which they are read. */
 export interface Reducer {
   /** Returns the points that are complete. `part` is the time range of the fragment; `isLast` is true for the last part of a series. */
   add(fragment: SeriesFragment, part: Span & { isLast: boolean }): SeriesFragment | undefined

@@ -5,8 +5,8 @@ import type { Reducer } from './aggregate.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 
 /**
- * Largest triangle three buckets: from each bucket, keeps the point that forms the largest triangle with the previously chosen point and
- * the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
+ * Downsamples points (largest triangle three buckets): from each bucket, keeps the point that forms the largest triangle with the
+ * previously chosen point and the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
  */
 export function downsample(all: Points, pointsMax: number): Points {
   const points = all.others ? onlyNumbers(all) : all
@@ -57,7 +57,7 @@ function onlyNumbers({ count, times, numbers }: Points): Points {
 
 /**
  * Collects points of a time range. If there are too many for memory, the range is divided into `4 * pointsMax` equal parts, and only the
- * minimum and maximum of each part are kept. That is more than the chart can show.
+ * minimum and maximum of each part are kept. These are still more points than the chart can show.
  */
 function createThinner(span: Span, pointsMax: number) {
   const parts = pointsMax * partsPerPoint

@@ -52,8 +52,8 @@ function months(width: number): Interval {
 }
 
 /**
- * Parses an interval as `intervalOf` does, but in the local time of a zone. A day on which the clock changes has 23 or 25 hours. An hour that the clock
- * repeats counts as two intervals.
+ * Parses an interval as `intervalOf` does, but in the local time of a zone. A day on which the clock changes has 23 or 25 hours. An hour
+ * that the clock repeats counts as two intervals.
  */
 export function intervalInZone(text: string, zone: TimeZone): Interval | undefined {
   const local = intervalOf(text)

@@ -73,7 +73,7 @@ async function* splitByDays(
     remaining = days.length < daysPerStatement ? undefined : restAfter(span, days.at(-1)!.key, descending)
     const sizes = sizesOf(days)
     const parts = [...groupBySize([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
-    // Times between two parts must belong to one of the parts too, because samples may have such times.
+    // Times between the packed days of two parts must belong to one of the parts too, because samples may have such times.
     const cuts = parts.slice(1).map(([first]) => first!)
     const spans = spansOf(remaining ? withoutRest(span, remaining, descending) : span, cuts, descending)
     for (const [index, partSpan] of spans.entries()) {

@@ -186,7 +186,7 @@ export async function dropMonth(sql: Sql, name: string) {
   await sql.unsafe(`drop table if exists time_series.${name}`)
 }
 
-/** Tries to take the lock under which one node at a time packs and deletes chunks. */
+/** Tries to take the lock under which one node at a time packs and deletes chunks. Returns false if another node has it. */
 export async function tryPackingLock(sql: Sql): Promise<boolean> {
   const [row] = await sql`select pg_try_advisory_xact_lock(hashtextextended('time-series.packing', 0)) as ok`
   return row!.ok

@@ -12,7 +12,7 @@ export async function nextWritten(sql: Sql): Promise<number> {
   return row!.number
 }
 
-/** Returns the next number, and stores the mark directly before it. The mark is then durable before the rows. */
+/** Returns the next number, and stores the number before it as the mark of the node. The mark is thus durable before the rows. */
 export async function nextWrittenWithMark(sql: Sql, nodeId: string): Promise<number> {
   const [row] = await sql`
     insert into time_series.latest_marks as m (node, written) values (${nodeId}, time_series.next_written() - 1)

@@ -7,7 +7,7 @@ export type LatestRow = WrittenSample
 /** Returns a number as text. `String(-0)` would lose the sign. */
 const numberText = (number: number) => (Object.is(number, -0) ? '-0' : String(number))
 
-/** Saves samples, unless newer samples are stored. The rows are sorted by key, so that two nodes do not deadlock. */
+/** Saves samples as the newest of their endpoint and set, unless a newer one is stored. Sorts by key, so that nodes do not deadlock. */
 export async function saveLatest(sql: Sql, unsorted: LatestRow[]) {
   if (unsorted.length === 0) return
   const rows = unsorted.toSorted((a, b) => a.endpointNo - b.endpointNo || a.setId - b.setId)
@@ -38,8 +38,8 @@ export async function deleteLatestBefore(sql: Sql, endpointNos: number[], ts: nu
 }
 
 /**
- * Finds the newest sample of each set, from the time on that `from` contains for its endpoint. Must be called in a transaction, because it changes planner
- * settings: the planner has no statistics of recent samples and would scan all of them.
+ * Finds the newest sample of each set, from the time on that `from` contains for its endpoint. Must be called in a transaction, because it
+ * changes planner settings: the planner has no statistics of recent samples and would scan all of them.
  */
 export async function findNewerSamples(sql: Sql, from: Map<number, number>): Promise<LatestRow[]> {
   const endpointNos = [...from.keys()]

@@ -12,7 +12,7 @@ const slotClosedState = 'WP001'
 /** Returns true if nothing was written because the slot is closed. */
 export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === slotClosedState
 
-/** Returns true if nothing was written because another stamped sample (README.md: one without a timestamp) already has the same time. */
+/** Returns true if nothing was written because a stamped sample (one without a timestamp, see README.md) already has the same time. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
@@ -29,7 +29,7 @@ export async function copySamples(db: Db, slot: number, rows: Rows) {
   if (encoded) returnBuffer(encoded)
 }
 
-/** Keeps the slot open until the commit. Must be called in a transaction. Fails with `isSlotClosed` if the slot is closed. */
+/** Keeps the slot open until the commit. Must be called in a transaction. If the slot is closed, fails with an error for `isSlotClosed`. */
 export async function holdOpenSlot(sql: Sql, slot: number) {
   await sql.unsafe(holdSql(slot))
 }

@@ -57,7 +57,7 @@ export async function openSlot(sql: Sql, slot: number, at: Date) {
   await sql`update time_series.slots set state = 'open', opened_date = ${at} where slot = ${slot}`
 }
 
-/** Saves a number in the order of writes. The number must have been requested after the slot was opened. */
+/** Saves `openedWritten`, unless it is already saved. The number must have been requested after the slot was opened. */
 export async function saveOpening(sql: Sql, slot: number, written: number) {
   await sql`update time_series.slots set opened_written = ${written} where slot = ${slot} and opened_written is null`
 }

@@ -5,7 +5,7 @@ import type { ReceivedMessage } from '../contract.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 
 const samplesPerEvent = 500
-/** Maximum size of an event, which is one row. Small samples can become large, because metadata is added to them. */
+/** Maximum size of an event, which is one row of the outbox. Small samples can become large, because metadata is added to them. */
 const bytesPerEvent = 1024 * 1024
 
 export const publishReceived = (bus: Pick<Bus, 'publishAll'>, sql: Sql, received: ReceivedMessage[]): Promise<void> =>

@@ -11,7 +11,7 @@ import type { Rows } from './rows.ts'
 export interface TimeConflicts {
   /** Returns true if the stored times of these rows' endpoints must be looked up before the rows are written into this slot. */
   needLookup(rows: Rows, slot: number): boolean
-  /** Moves stamped samples of these endpoints to times after the stored times, in the transaction that writes the samples. */
+  /** Moves stamped samples to times after the stored times of their endpoints, in the transaction that writes the samples. */
   resolve(sql: Sql, rows: Rows, slot: number): Promise<void>
   /** Records which endpoints had a conflict. Returns true if an earlier attempt already stored the rows. */
   record(sql: Sql, rows: Rows): Promise<boolean>

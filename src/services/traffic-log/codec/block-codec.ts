@@ -24,7 +24,6 @@ export interface EncodeOptions {
   withEndpoints: boolean
 }
 
-/** Returns the encoded records. */
 export function encodeColumns(columns: Columns, { withEndpoints }: EncodeOptions): Buffer {
   const head = compressed(encodeHead(columns, withEndpoints))
   const payloads = compressed(columns.payloads())

@@ -29,7 +29,7 @@ export interface StoredRecord {
 
 export type Kind = Pick<StoredRecord, 'applicationName' | 'versionName' | 'extension' | 'outbound' | 'isText'>
 
-/** Columns by the index of a record. */
+/** Records, column by column. An index in a column is the index of a record. */
 export interface Columns {
   readonly count: number
   readonly micros: ArrayLike<number>

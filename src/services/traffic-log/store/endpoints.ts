@@ -1,4 +1,4 @@
-/** SQL for single endpoints and deleted tenants. */
+/** SQL for unregistered endpoints, and for refusals of deleted tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 
 /** Stores when endpoints were unregistered. If an id was unregistered several times, the latest time is kept. */
