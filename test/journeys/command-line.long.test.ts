@@ -187,7 +187,7 @@ test('each kind of failure has its own exit code, and the message says what to d
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
 })
 
-test('a command fails if its output cannot be written, but succeeds if the program that reads its pipe has ended', () => {
+test('a command fails if its output cannot be written, but keeps its exit code if the program that reads its pipe has ended', () => {
   const inShell = (script: string) => spawnSync('bash', ['-c', script], { encoding: 'utf8' })
   const full = inShell('bin/waypost help > /dev/full')
   assert.deepEqual([full.status, full.stderr.slice(0, 52)], [1, 'waypost: the output could not be written: ENOSPC: no'])

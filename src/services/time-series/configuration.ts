@@ -10,7 +10,7 @@ const valueNameLengthMax = 255
 /** Value names that are not allowed, because document 3, 3.3 reserves them. */
 const reservedValueNames = ['time', 'kaaEndpointID', 'kaaEmpty', '_field', '_measurement']
 const forbiddenInValueName = '\\\\^$"\'=,'
-/** Control characters are not allowed in names, because they separate fields in the database. */
+/** Control characters are not allowed in names, because line breaks and tabs separate names in keys (`fieldOf`, `keyOf`). */
 const controls = '\\u0000-\\u001f\\u007f'
 const valueNamePattern = `^(?!(?:${reservedValueNames.join('|')})$)[^${forbiddenInValueName}${controls}]+$`
 
@@ -95,7 +95,7 @@ function checkSeriesNames(config: TimeSeriesConfiguration): ConfigurationProblem
   return undefined
 }
 
-/** Series and their retention (document 3, 3.1). */
+/** The instance `epts`: which series are extracted from samples, and how long points are kept (document 3, 3.1). */
 export const timeSeriesInstance = defineInstance({
   name: 'epts',
   group: 'Data collection',

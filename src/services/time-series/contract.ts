@@ -62,7 +62,7 @@ export interface ReceivedMessage {
   message: DeviceMessage
   samples: unknown[]
   cause: string | undefined
-  /** Length of the samples as JSON. */
+  /** Number of bytes of the samples as JSON. */
   bytes: number
 }
 
@@ -95,7 +95,7 @@ export interface SeriesExportRequest {
   timeZone?: string
 }
 
-/** An export request after validation, as JSON. */
+/** An export request after validation. It contains only JSON values, so that it can be stored. */
 export interface SeriesExport {
   applicationName: string
   endpointIds?: string[]
@@ -106,7 +106,7 @@ export interface SeriesExport {
   reduction?: { aggregate: Aggregate; interval: string; timeZone?: string }
 }
 
-/** The position of an export after one part, as JSON. */
+/** The position at which an export continues after a part. It contains only JSON values, so that it can be stored. */
 export interface SeriesExportPosition {
   /** The id of the last endpoint in the part. */
   after: string
@@ -162,7 +162,7 @@ export interface TimeSeries {
   latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Checks an export request; throws 400, 403 or 404. */
   checkExport(ctx: Ctx, request: SeriesExportRequest): Promise<SeriesExport>
-  /** Reads the points of the next endpoints that the caller may read, as lines of CSV or JSON. */
+  /** Reads the points of the next endpoints after `position` that the caller may read, as lines of CSV or JSON. */
   exportPart(
     ctx: Ctx,
     selection: SeriesExport,

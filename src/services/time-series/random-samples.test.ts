@@ -10,7 +10,7 @@ const { unregisteredEndpoint, collect, waypost, points, pack, service } = await 
 
 const values = [{ path: 'a' }, { path: 'b', name: 'b' }]
 
-/** Returns a sample with a random subset of the fields. Different subsets create many sets of names. */
+/** Returns a sample with a random subset of the fields. Different subsets create many sets. */
 function aSample(random: (below: number) => number, today: number) {
   const day = random(4) === 0 ? today - random(40) * dayMs : today
   const sample: Record<string, unknown> = { timestamp: day + random(300) * 1000 }

@@ -141,7 +141,7 @@ suite('visibility of records', () => {
     assert.deepEqual(await seen({}), [])
     assert.deepEqual(await seen({ 'tenant-system': ['endpoint:update'] }), [])
   })
-  test('a caller with the scope on the tenant, on applications or on endpoints sees exactly their records', async () => {
+  test('a caller with the scope on the tenant, on applications or on endpoints sees exactly the records of these', async () => {
     assert.deepEqual(await seen({ 'tenant-system': read }), ['d', 'd', 'c', 'b', 'a'])
     assert.deepEqual(await seen({ 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read }), ['c', 'a'])

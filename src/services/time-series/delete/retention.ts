@@ -41,7 +41,7 @@ export async function configuredRetention(applications: Deps['applications'], ap
 
 export function createRetention(deps: Deps): Retention {
   const { db, applications, now } = deps
-  /** Limits that were enforced, by application. The limits change once a day, or when the configuration changes. */
+  /** The limits that were last enforced, by application. They are enforced again after a change: each day, or with the configuration. */
   const enforced = new Map<string, string>()
   return {
     async keptSince(application) {

@@ -121,7 +121,7 @@ suite('a live stream', () => {
     assert.deepEqual((await all.next('points')).data, { [later.endpointId]: { 'auto~c': [point(1, 3)] } })
   })
 
-  test('HEAD ends immediately, and invalid requests are rejected', async () => {
+  test('a HEAD request for a stream ends immediately, and invalid requests are rejected', async () => {
     const endpoint = await unregisteredEndpoint()
     const { headers } = aReplaceableCaller()
     const head = await fetch(httpUrl + pathOf(endpoint), { method: 'HEAD', headers })

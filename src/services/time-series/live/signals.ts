@@ -20,7 +20,7 @@ export interface StoredPoints {
   tenantId: string
   applicationName: string
   points: LivePoint[]
-  /** True if earlier points were lost. */
+  /** True if points before these points could not be sent. */
   lost?: boolean
 }
 

@@ -69,7 +69,7 @@ suite('packing', () => {
     )
   })
 
-  test('a sample with fewer values than its set of names does not block packing', async () => {
+  test('a sample with fewer values than its set has fields does not block packing', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: today, a: 1, b: 2 }])
     await sql`

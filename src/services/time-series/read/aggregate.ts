@@ -8,7 +8,10 @@ import type { SeriesFragment } from './series-fragments.ts'
 
 /** Reduces fragments of the same endpoints and series to fewer points. The fragments must be given in the order in which they are read. */
 export interface Reducer {
-  /** Returns the points that are complete. `part` is the time range of the fragment; `isLast` is true for the last part of a series. */
+  /**
+   * Adds a fragment. Returns the points that later fragments cannot change. `part` is the time range of the fragment; `isLast` is true for
+   * the last part of a series.
+   */
   add(fragment: SeriesFragment, part: Span & { isLast: boolean }): SeriesFragment | undefined
   /** Returns the remaining points after the last part. */
   end(): Iterable<SeriesFragment>

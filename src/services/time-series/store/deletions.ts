@@ -57,8 +57,8 @@ export async function removeDeleted(sql: Sql, endpointNos: number[]) {
 }
 
 /**
- * Copies the samples that an endpoint sent after it was registered again from its old number to its new number. Must be called in a
- * transaction. Throws if no slot is open or the slot is being closed; the caller retries.
+ * Copies samples from the old number of an endpoint to its new number: the samples that were sent after the endpoint was registered again.
+ * Must be called in a transaction. Throws if no slot is open or the slot is closed meanwhile; the caller retries.
  */
 export async function copyUnderNewNumber(sql: Sql, old: DeletedEndpoint, endpointNo: number) {
   const slot = await findOpenSlot(sql)

@@ -101,7 +101,7 @@ suite('collecting samples', () => {
       )
   })
 
-  test('a rejected message uses no time of arrival', async () => {
+  test('the time of arrival of a rejected message is given to the next message of the same millisecond', async () => {
     const endpoint = await unregisteredEndpoint({
       'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } },
     })

@@ -65,7 +65,7 @@ test('connects and disconnects are stored as 1 and 0 if the version configures a
   )
 })
 
-test('for a client that connects, publishes and disconnects in one write, the series has a connect and then a disconnect', async () => {
+test('for a client that connects, publishes and disconnects in one TCP segment, the series has a connect and then a disconnect', async () => {
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)

@@ -22,7 +22,7 @@ export interface Rejection {
 export const autoPrefix = 'auto~'
 const textLengthMax = 65_536
 
-/** Extracts the values. `sampleTime` is used if the sample has no time of its own; without it, the time of arrival is used. */
+/** Extracts the values. A sample without a time of its own gets `sampleTime`, or the time of arrival if `sampleTime` is undefined. */
 export function extract(plan: Plan, sample: unknown, sampleTime?: number): Extracted | Rejection {
   const time = timeOf(plan.time, sample) ?? sampleTime
   // Document 3, 3.1: the fallback `fail` drops the points of a sample without a time.

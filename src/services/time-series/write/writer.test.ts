@@ -69,7 +69,7 @@ test('if two writes have the same time, the later value is kept, even if the ear
   assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 2]] })
 })
 
-test('a write with an unknown outcome is repeated without effect', async () => {
+test('a write with an unknown outcome is repeated, and its rows are stored once', async () => {
   let failures = 2
   const { db } = waypost.kit
   const writer = aWriter({

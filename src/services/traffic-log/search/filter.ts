@@ -9,8 +9,8 @@ export interface MicrosSpan {
 }
 
 /**
- * The records that a caller with permissions on applications and single endpoints may read. Records of a single endpoint count only if they
- * are newer than the last unregistration of its id.
+ * The records that a caller with permissions on applications and single endpoints may read. Records of a single endpoint are included only
+ * if they are newer than the last unregistration of its id.
  */
 export interface Visible {
   applicationNames: ReadonlySet<string>
