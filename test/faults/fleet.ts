@@ -147,7 +147,7 @@ const countAttempt = ({ attempts }: Device, text: string) => void attempts.set(t
 function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVersion: 4 | 5): Send {
   const clientId = newShortToken(12)
   const client = connectMqtt(mqttUrl, { reconnectPeriod: 100, connectTimeout: 3000, protocolVersion, clientId })
-  client.on('error', () => {}) // the client reconnects
+  client.on('error', () => {}) // The client reconnects.
   client.on('packetsend', (packet) => {
     if (packet.cmd === 'publish') countAttempt(device, packet.payload.toString())
   })
@@ -155,7 +155,7 @@ function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVers
   return async (text) => {
     try {
       await client.publishAsync(topic, text, { qos: 1 })
-      return 'stored' // or rejected: in MQTT 3.1.1, an acknowledgement has no reason code
+      return 'stored' // The message may be rejected: in MQTT 3.1.1, an acknowledgement has no reason code.
     } catch (error) {
       return (error as { code?: number }).code === 0x99 ? 'rejected' : 'retry'
     }

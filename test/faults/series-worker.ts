@@ -77,7 +77,7 @@ async function send(index: number) {
     try {
       await service.api.collect(message, [{ timestamp: time, v: value }])
     } catch {
-      continue // rejected, because the database was down for too long
+      continue // The sample was rejected, because the database was down for too long.
     }
     writeSync(1, `${index} ${time} ${value}\n`)
   }

@@ -21,9 +21,9 @@ import {
 
 const version = 1
 /** Encodings of numbers. */
-const plain = 0 // eight bytes each
-const scaled = 1 // whole numbers, by blocks
-const differences = 2 // whole numbers, each as the difference to the previous number
+const plain = 0 // Each number takes eight bytes.
+const scaled = 1 // Scaled integers are stored in blocks.
+const differences = 2 // Differences between consecutive scaled integers are stored in blocks.
 
 const decimalsMax = 9
 const powers = Array.from({ length: decimalsMax + 1 }, (_, decimals) => 10 ** decimals)
