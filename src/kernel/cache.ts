@@ -71,15 +71,6 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     else groups.set(group, new Set([key]))
   }
 
-  /**
-   * Returns whether the value's group was dropped during its load. If any group was dropped and there is no value, it returns true, because
-   * the group is unknown.
-   */
-  const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
-    dropped !== undefined &&
-    (value === undefined ||
-      dropped.some(({ group, matches }) => group === groupOf!(value) && (!matches || matches(value))))
-
   function startLoad(key: string, load: () => Promise<V | undefined>): Load<V> {
     const current: Load<V> = { loading: load(), isOutdated: false, dropped: undefined }
     const removeLoad = () => {
@@ -88,7 +79,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     loads.set(key, current)
     current.loading.then((value) => {
       removeLoad()
-      if (wasDropped(current, value)) current.isOutdated = true
+      if (wasDropped(current, value, groupOf)) current.isOutdated = true
       if (value !== undefined && !current.isOutdated) set(key, value)
     }, removeLoad)
     return current
@@ -152,6 +143,15 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
   bus?.onReset(cache.clear)
   return cache
 }
+
+/**
+ * Returns whether the value's group was dropped during its load. If any group was dropped and there is no value, it returns true, because
+ * the group is unknown.
+ */
+const wasDropped = <V>({ dropped }: Load<V>, value: V | undefined, groupOf: ((value: V) => string) | undefined) =>
+  dropped !== undefined &&
+  (value === undefined ||
+    dropped.some(({ group, matches }) => group === groupOf!(value) && (!matches || matches(value))))
 
 function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<string, Set<string>>): LRUCache<string, V> {
   const { max, sizeOf, groupOf, onDrop } = options

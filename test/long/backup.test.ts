@@ -276,8 +276,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   assert.match(withThem.stdout, /With 3 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
-  // The restore wrote the contents to the S3 store, but the running platform reads its local folder. The folder no longer has this content,
-  // because the file was deleted.
+  // The restore wrote the contents to the S3 store. The running platform reads its local folder, where the deleted file is missing.
   const { status, text } = await download('kept')
   assert.equal(status, 404)
   assert.match(text, /content is missing in the blob store/)
