@@ -245,11 +245,11 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     natsUrl: value.NATS_URL,
-    /** APIs for which authentication is off: all APIs, or the named APIs. */
+    /** APIs for which authentication is off: `none`, `all`, or a list of their names. */
     withoutAuthentication,
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
-    /** All settings in the form for people, with secrets masked. */
+    /** All settings with their values and origins, as administrators see them: secrets are masked. */
     inEffect: settingsInEffect(settingTables, all),
     /** Settings that every service may use. */
     platform: {

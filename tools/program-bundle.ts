@@ -1,5 +1,5 @@
 /**
- * Bundles the program for tests that start it as a process. The bundled program loads 100 files instead of 1100, besides packages, and
+ * Bundles the program for tests that start it as a process. The bundled program loads 100 files instead of 1100, not counting packages, and
  * takes half of the processor time. It still uses the worker threads and migrations of the sources.
  */
 import { createHash } from 'node:crypto'

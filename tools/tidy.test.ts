@@ -63,7 +63,7 @@ for (const [name, files, expected] of [
     /circular import: /,
   ],
   [
-    'a circle with an import at run time',
+    'circular imports of which one is an import at run time',
     { 'sdk/src/x.ts': "import type { Y } from './y.ts'", 'sdk/src/y.ts': "await import('./x.ts')" },
     /circular import: sdk/,
   ],

@@ -3,7 +3,10 @@ import type { HttpApi } from '../kernel/define-service.ts'
 import type { Log } from '../kernel/log.ts'
 import { authenticationOff } from './log-messages.ts'
 
-/** Returns a function from the name of an API to its caller: the anonymous caller if authentication is off for this API, else undefined. */
+/**
+ * Returns a function that takes the name of an API and returns the caller of requests without credentials: the anonymous caller if
+ * authentication is off for this API, otherwise undefined.
+ */
 export function withoutAuthentication(
   apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,

@@ -1,4 +1,4 @@
-/** Builds the services over the database, for the platform itself and for commands. */
+/** Builds the services on a database, both for the platform and for commands that need services. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
@@ -101,7 +101,10 @@ export async function buildServices(options: {
   connection: ConnectionOptions
   log: Log
   services: AnyService[]
-  /** Services whose instances and scopes are declared. Tests set it if these are not the built services. */
+  /**
+   * Services whose service instances and scopes the kit lists. Default: `services`. Tests set it to all services, although they build only
+   * some.
+   */
   declared?: AnyService[]
   baseUrl: () => string
   now?: Clock

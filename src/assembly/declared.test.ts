@@ -18,7 +18,7 @@ const build = () => ({ api: {} })
 const service = (name: string, declared: object) =>
   defineService({ name, provides: contract<object>(name), build, ...declared })
 
-test('two services cannot declare the same name', () => {
+test('two services cannot declare the same service instance or the same scope', () => {
   const instances = [defineInstance({ name: 'x', group: 'g', description: 'd' })]
   assert.throws(
     () => instancesOf([service('a', { instances }), service('b', { instances })]),

@@ -1,4 +1,7 @@
-/** The settings of services. `waypost help` and `config` load only these small files and not the services. */
+/**
+ * The settings of all services, from their `settings.ts` files. These files are small, so `waypost help` and `config` need not load
+ * services.
+ */
 import { gatewaySettings } from '../gateway/settings.ts'
 import { identitySettings } from '../identity/settings.ts'
 import { backupSettings } from '../kernel/backup/settings.ts'

@@ -40,8 +40,9 @@ export interface Platform {
 type Closers = (() => Promise<void>)[]
 
 /**
- * Opens everything in order. If a step fails, closes everything that was opened and throws. `databaseOpening` is the database, which starts
- * while the services are loaded from disk. `signal` aborts the start at the next step. `services` replaces the services of the catalogue.
+ * Opens the database, the services and the listeners, in this order. If a step fails, closes everything that was opened and throws.
+ * `databaseOpening` is the database, which starts while the services are loaded from disk. `signal` aborts the start at the next step.
+ * `services` replaces the services of the catalogue.
  */
 export async function startPlatform(
   config: Config,

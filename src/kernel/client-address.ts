@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 
-// The module is not imported, because an import reads all of its exports and thereby loads the block lists, which takes 5 ms for every
-// command.
+// `node:net` is not imported with `import`, which would read all of its exports and thereby load the block lists. That would take 5 ms for
+// every command.
 const net = process.getBuiltinModule('node:net')
 
 /** Returns whether the address is a trusted proxy. `distance` counts hops; the peer of the connection has distance 0. */
@@ -62,7 +62,10 @@ function canonicalAddress(text: string): string | undefined {
 /** Turns an IPv4-mapped IPv6 address into IPv4. */
 export const plainAddress = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
-/** Accepts `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:4711`. */
+/**
+ * Returns the address in an entry such as `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`; otherwise
+ * undefined.
+ */
 function addressOfEntry(entry: string): string | undefined {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(entry) ?? []
   if (bracketed !== undefined) return net.isIP(bracketed) === 6 ? canonicalAddress(bracketed) : undefined

@@ -38,8 +38,8 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
 type StaticOf<S> = S extends TSchema ? Static<S> : Record<string, unknown>
 
 /**
- * Declares an instance. Fields with `defaulted` are optional for users; `readConfiguration` fills them in. The effective
- * configuration of a version is read by the schema of the application.
+ * Declares an instance. Fields with `defaulted` are optional for users; `readConfiguration` fills them in. The effective configuration of
+ * a version is read with the schema for applications.
  */
 export const defineInstance = <
   A extends TSchema | undefined = undefined,

@@ -11,7 +11,8 @@ import type { Metrics } from './metrics.ts'
 import type { TenantLimits } from './tenant-limits.ts'
 
 /**
- * The usage of one day. The first five numbers are bytes. `refused`, `unrecorded` and `shortened` count what was left out above the quota.
+ * The usage of one day. The first five numbers are bytes. The others count what happened above the quota: requests with samples that were
+ * refused, records that the traffic log left out, and traces and alerts of rules without their details.
  */
 export interface DailyUsage {
   /** The day, as an ISO date in UTC. */

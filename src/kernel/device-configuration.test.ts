@@ -172,7 +172,7 @@ suite('a bad message is rejected', () => {
 })
 
 suite('pushes', () => {
-  test('pushes use the path of the name, with the fields that existing firmware requires', () => {
+  test('a push uses the resource path of its configuration name, and contains the fields that existing firmware requires', () => {
     assert.deepEqual(configurationPush(name, c1), {
       extension: name,
       name: 'default',

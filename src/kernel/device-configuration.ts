@@ -118,8 +118,8 @@ export function configurationExtension(options: {
           ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
         }
         const isKnown = await runInOrder(endpoint.endpointId, () => configurations.applied(endpoint, applied))
-        // Some existing firmware confirms configurations on another extension than the one that sent them. It sends no request id and gets
-        // no error.
+        // Some existing firmware reports a configuration on another extension than the one that sent the configuration. Such a report has
+        // no request id and gets no error.
         if (!isKnown && requestId !== undefined) throw UnknownConfiguration({ configId })
         return {}
       },

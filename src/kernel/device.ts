@@ -22,7 +22,10 @@ export interface DeviceMessage {
   payload: Buffer
   receivedAt: Date
   correlationId: string
-  /** The time for samples without a time of their own, if a network recorded it. By default such samples get the time of arrival. */
+  /**
+   * The time at which a network, such as LoRaWAN, received the message. Samples without a time of their own get it. Default: the time of
+   * arrival.
+   */
   sampleTime?: Date
   /** The run of a rule that sends the message on behalf of the device; absent for messages of devices. */
   cause?: string

@@ -1,6 +1,7 @@
 /**
- * A map with string keys for entries that are added and deleted all the time. When a Map grows, its old table refers to the new table; V8
- * then keeps the entries of later tables in memory until the next full garbage collection. The tables of plain objects do not do this.
+ * A map with string keys for entries that are added and deleted all the time. When a Map grows, its discarded table still refers to the
+ * new one. Once V8 has moved it to the old generation, only a full garbage collection frees it and the deleted entries of later tables.
+ * Plain objects have no such tables.
  */
 export interface Dictionary<T> {
   readonly size: number
@@ -10,7 +11,7 @@ export interface Dictionary<T> {
   /** Returns false if there was no such entry. */
   delete(key: string): boolean
   keys(): string[]
-  /** Returns the values in the order in which they were added, unless keys are small numbers. */
+  /** Returns the values in the order in which they were added. Values whose keys are array indexes, such as `7`, come first. */
   values(): T[]
 }
 

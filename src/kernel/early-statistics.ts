@@ -1,6 +1,7 @@
 /**
  * Analyzes tables soon after they have grown (ADR 34). Connections keep the plan of a statement until the statistics of its tables change.
- * A plan for an empty table may read a whole index for each row. Autovacuum analyzes a new table only after a minute or more.
+ * A plan that was made while a table was empty may read a whole index for each row after the table has grown. Autovacuum analyzes a new
+ * table only after a minute or more.
  */
 import { sleepUnlessAborted } from './clock.ts'
 import type { Db, Sql } from './db.ts'

@@ -153,8 +153,8 @@ export const InternalError = defineError<{ correlationId: string }>(
   'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
 /**
- * A reason with which `ctx.signal` aborts, as are `DeadlinePassed` and `ProcessStopping`. Status 499 is never sent, because the connection
- * is closed.
+ * The reason with which `ctx.signal` aborts when the caller closes its connection. The other reasons are `DeadlinePassed` and
+ * `ProcessStopping`. Status 499 is never sent, because the connection is closed.
  */
 export const CallerDisconnected = defineError(
   'caller_gone',

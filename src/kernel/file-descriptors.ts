@@ -1,7 +1,7 @@
 /**
  * Divides the file descriptors of the process into three shares: a reserve for the database, files and the program itself, one share for
  * HTTP connections, and one for MQTT. Node.js drops connections silently when no descriptor is free, so a probe opens a file every second
- * to find out.
+ * to detect this.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { monotonicMs } from './clock.ts'

@@ -161,8 +161,8 @@ function openBatch<G extends Group>(writer: Writer<G>): Batch<G> {
 }
 
 /**
- * Returns a batch that still waits for a free connection. Further rows are added to it, so that there are few large writes while the
- * database is slow.
+ * Takes a batch that still waits for a free connection out of `ready`, to add further rows to it. While the database is slow, there are
+ * then few large writes instead of many small writes.
  */
 function takeReady<G extends Group>({ ready }: Writer<G>): Batch<G> | undefined {
   const index = ready.findIndex(({ isClosed, settled }) => !isClosed && !settled)

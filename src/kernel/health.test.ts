@@ -17,13 +17,13 @@ const statusWith = (host: string) =>
       .end()
   })
 
-test('a Host header of this machine is served', async () => {
+test('a request whose Host header names this machine is answered', async () => {
   const { port } = new URL(management.url)
   for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, '127.1.2.3', `[::1]:${port}`, 'LOCALHOST'])
     assert.equal(await statusWith(host), 200, host)
 })
 
-test('other Host headers are rejected, to prevent DNS rebinding', async () => {
+test('a request with any other Host header is rejected, to prevent DNS rebinding', async () => {
   const { port } = new URL(management.url)
   for (const host of [
     'evil.example',

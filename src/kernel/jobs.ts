@@ -72,7 +72,7 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
 
 /**
  * Creates or migrates the tables of pg-boss without running jobs. It holds the migration lock, because if several nodes install at the same
- * time, all but one would fail. The pool must not translate names.
+ * time, all but one would fail. The pool must not translate column names, because pg-boss reads the names in its SQL.
  */
 export async function installJobs(
   pool: Pool,
@@ -89,7 +89,7 @@ export async function installJobs(
 }
 
 const heartbeatSeconds = 10
-/** The interval at which a node that is alone looks for due jobs. */
+/** The interval at which a node that is alone looks for due jobs. Otherwise the interval of all checks applies (signals/checks.ts). */
 const pollAloneMs = 1900
 /**
  * The poll interval of pg-boss's own workers. The interval is so long that the workers practically never poll, because each poll would take

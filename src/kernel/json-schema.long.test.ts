@@ -72,7 +72,7 @@ suite('a value is validated', () => {
     [{ format: 'no-such-format' }, ['anything'], []],
   ]
   for (const [schema, good, bad] of cases)
-    test(`valid and invalid values for the schema ${JSON.stringify(schema).slice(0, 70)}`, async () => {
+    test(`valid values are accepted and invalid values rejected by the schema ${JSON.stringify(schema).slice(0, 70)}`, async () => {
       for (const value of good) assert.equal(await verdictOf(schema, value), 'valid', JSON.stringify(value))
       for (const value of bad) assert.ok(Array.isArray(await verdictOf(schema, value)), JSON.stringify(value))
     })

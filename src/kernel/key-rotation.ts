@@ -68,7 +68,9 @@ export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Bu
 export const phaseOf = async (sql: Sql): Promise<RotationPhase | undefined> =>
   (await sql`select phase from kernel.key_rotation`)[0]?.phase
 
-/** Sets the phase and waits until every node has loaded its keys. `report` gets the number of nodes that have not loaded them yet. */
+/**
+ * Sets the phase and waits until every node has loaded the keys of this phase. `report` gets the number of nodes that have not loaded them.
+ */
 export async function enterPhase(
   { db, bus }: { db: Db; bus: Bus },
   phase: 'adding' | 'sealing',

@@ -78,7 +78,7 @@ interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
     return: (() => void)[]
   }
   others: Map<string, Member>
-  /** The other nodes that were listening at the last heartbeat. */
+  /** The other nodes whose connection for LISTEN was open at the last heartbeat. */
   listening: Set<string>
   listener: number | undefined
   addresses: Record<string, string>

@@ -41,6 +41,7 @@ const settleMs = 30_000
  */
 const otherNodesCheckMs = 100
 
+/** Work for the workers: due events of a subscription, of keys without (`fresh`) or with a failed event (store.ts). */
 interface Task {
   subscription: string
   kind: 'fresh' | 'failed'

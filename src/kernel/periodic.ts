@@ -13,7 +13,8 @@ export interface PeriodicTask {
    */
   run(sql: TransactionSql, signal?: AbortSignal): Promise<void>
   /**
-   * Returns the seconds until this node tries again after a run. Default: `everySeconds`. A long pause saves transactions on idle nodes.
+   * Returns the seconds until this node tries the task again after a successful run. Default: `everySeconds`. A task that found nothing to
+   * do can return more, which saves transactions. Other nodes still use `everySeconds`.
    */
   pauseSeconds?(): number
 }
@@ -22,8 +23,8 @@ export interface PeriodicTask {
 const retrySeconds = 60
 
 /**
- * A task usually stays on the node that ran it last. The other nodes try it only if it is overdue by this time, for example because it
- * fails on that node. When a node has died, the other nodes try immediately.
+ * A task usually stays on the node that ran it last. The other nodes try it only when it is overdue by `graceSeconds`, for example because
+ * it fails on that node. When a node has died, the other nodes try immediately.
  */
 const graceSeconds = 30
 
@@ -41,7 +42,7 @@ export function createPeriodic({
   log: Log
 }) {
   const timers = new Map<PeriodicTask, NodeJS.Timeout>()
-  /** The tasks that may have been on a node that left. All nodes try them when they are due. */
+  /** Tasks whose node may have left. All nodes try these tasks when they are due, without `graceSeconds`. */
   const unowned = new Set<PeriodicTask>()
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
@@ -100,9 +101,9 @@ interface Attempt {
 function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<Attempt> {
   const { name, everySeconds } = task
   return db.tx(async (sql) => {
-    // Older versions used the clocks of nodes and may have written a time in the future. `clock_timestamp()` is needed, because `now()` is
-    // the start of this transaction. Compared with `now()`, a run that ended on another node after this start would seem to be in the
-    // future.
+    // A `ran_at` in the future counts as due: older versions wrote the time of a node's clock, which may have been fast. The comparison
+    // uses `clock_timestamp()`, because `now()` is the start of this transaction: a run on another node that ended after this start would
+    // seem to be in the future.
     const [row] = await sql<{ isDue: boolean; seconds: number }[]>`
       select ran_at > clock_timestamp() or ran_at <= clock_timestamp() - make_interval(secs => ${everySeconds}) as is_due,
         case when isfinite(ran_at)

@@ -17,12 +17,12 @@ suite('a rate limit per key', () => {
     assert.equal(limit.take('a'), 10)
   })
 
-  test('a rate limit per key is off at zero', () => {
+  test('a rate limit per key of zero requests a second means no limit', () => {
     const limit = createRateLimit({ perSecond: 0, burst: 0 })
     for (let n = 0; n < 1000; n++) assert.equal(limit.take('a'), 0)
   })
 
-  test('a rate limit per key has bounded memory: evicts the oldest key first', () => {
+  test('a rate limit per key remembers a limited number of keys, and evicts the oldest key first', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 1 }, { keysMax: 2 })
     limit.take('a')
     limit.take('b')

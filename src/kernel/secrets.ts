@@ -100,6 +100,10 @@ export const newKey = () => randomBytes(32)
 export const sealKey = (masterKey: Buffer, key: Buffer) => sealWith(namedKey(masterKey), key.toString('base64url'))
 const openKey = (masterKey: Buffer, sealed: string) => Buffer.from(openWith([namedKey(masterKey)], sealed), 'base64url')
 
+/**
+ * The phases of a rotation. `adding`: nodes load the new data key. `sealing`: nodes seal with the new key, and stored values are sealed
+ * again. `sealed`: all values are sealed with the new key.
+ */
 export type RotationPhase = 'adding' | 'sealing' | 'sealed'
 
 export interface DataKeys {
@@ -107,6 +111,7 @@ export interface DataKeys {
   current: Buffer
   /** The other key of a rotation that is in progress. */
   other?: Buffer
+  /** The rotation that is in progress. `opensWith` says whether the given master key is the old or the new one. */
   rotation?: { phase: RotationPhase; opensWith: 'old' | 'new' }
 }
 

@@ -49,9 +49,15 @@ export interface Signals extends Requests {
 /** Makes every node reset its caches, with the commit of `sql`. Commands that change the database of a running platform use it. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-/** A node that is alone sweeps only every 30 s: then only commands store rows, and a command also notifies the node. */
+/**
+ * Interval at which a node that is alone looks for stored messages. It can be long: only commands store messages then, and a command also
+ * notifies the node.
+ */
 const sweepAloneMs = 30_000
-/** A starting node waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
+/**
+ * A starting node waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. A node that does
+ * not answer within `answerMs` causes a reset `resetAgainMs` later.
+ */
 export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')

@@ -267,7 +267,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([stored, waits.size], [1, 0])
   })
 
-  test('a wait for a row sends small states of rows to other nodes', async () => {
+  test('a wait for a row: a change sends the new state to other nodes only if the state is small', async () => {
     const { states, sent } = aNode()
     await states.changed(undefined as never, [
       { id: '1', to: 'node/node-1', state: 'done' },

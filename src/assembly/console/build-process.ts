@@ -6,7 +6,7 @@ import { bundleConsole } from './bundle.ts'
 
 const lowPriority = 10
 const directory = process.argv[2]!
-// esbuild inherits the priority.
+// esbuild runs in a child process, which inherits the priority.
 setPriority(lowPriority)
 const unfinished = `${directory}.${process.pid}`
 try {

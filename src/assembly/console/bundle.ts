@@ -32,7 +32,7 @@ const withoutOtherLanguages: Plugin = {
 }
 
 /**
- * Fixes the direction of text to left to right, because the console is in English. While it loads, React Aria reads the direction of the
+ * Fixes the direction of text to left to right, because the console is in English. While React Aria loads, it reads the direction of the
  * browser's language. For this, the browser loads the data of all languages, which takes 30 ms, or 120 ms on a slow computer, before
  * anything is shown.
  */
@@ -190,7 +190,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     minify: true,
     target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
     jsx: 'automatic',
-    // With `minify`, esbuild assumes the production environment for packages.
+    // With `minify`, esbuild sets `process.env.NODE_ENV` to `production`, so packages leave out their development code.
     loader: { '.png': 'file', '.svg': 'file' },
     legalComments: 'linked',
     metafile: true,

@@ -31,7 +31,7 @@ export interface Console {
 }
 
 export interface ConsoleOptions {
-  /** A ready-made build. */
+  /** Folder with a ready-made build. If undefined, the cached build of the sources is used, or a new build is made. */
   directory: string | undefined
   /** True if the sources are compared with the build whenever a page is requested. */
   watch: boolean

@@ -37,13 +37,13 @@ export interface NewEntry {
 
 /** The audit entry of a request that is still running. */
 export interface AuditEntry {
-  /** Runs the operation. Its first transaction also writes the record. */
+  /** Runs the operation. Its first transaction also writes the record. `fields` are the names of the fields in the body, for the record. */
   run<T>(fields: string[] | null, work: () => T): T
   /** Sets the tenant that the request is about, if that is not the tenant of the caller. */
   setTenant(tenantId: string): void
   /**
-   * Sets the last part of the path of the object that the request creates. The record then contains the full path of the object when it is
-   * committed.
+   * Sets the last part of the path of the object that the request creates. If it is set before the commit, the committed record already
+   * contains the full path of the object.
    */
   setCreated(name: string): void
   /**

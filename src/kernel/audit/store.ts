@@ -22,8 +22,9 @@ export interface NumberedRecord {
 }
 
 /**
- * Returns an insert of audit records for a statement that creates objects for several requests. `made` has the id of each new object
- * (`new_id`) and the number of its request (`place`). Only requests that created an object get a record, whose path ends with the id.
+ * Returns an insert of audit records for a statement that creates objects for several requests. The rows of `made` have the id of each new
+ * object (`new_id`) and the number of its request (`place`). Only requests that created an object get a record, whose path ends with the
+ * id.
  */
 export const insertRecordsOfCreated = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
   insert into kernel.audit_log (${columns(sql)})

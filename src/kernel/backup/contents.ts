@@ -130,7 +130,8 @@ export async function restoreContents(
   const counts = { written: 0, kept: 0 }
   let bytes = 0
   const pendingWrites = new Set<Promise<void>>()
-  // The row of a damaged content may state a wrong size, so a backup with damaged contents is restored without concurrency.
+  // Contents that are written concurrently are kept in memory, so they must be small. The row of a damaged content may state a wrong size.
+  // Therefore a backup with damaged contents is restored without concurrency.
   const concurrentSizeMax = verified.contents?.damaged === 0 ? smallBytes : -1
 
   async function write(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {

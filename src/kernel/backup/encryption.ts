@@ -14,7 +14,8 @@ const checkLength = 32
 const tagLength = 16
 const chunkLength = 64 * 1024
 /**
- * The header consists of the first line, the salt, three bytes of scrypt cost, the prefix of the nonces and the check of the passphrase.
+ * The header consists of the first line, the salt, three bytes of scrypt cost, the prefix of the nonces and an HMAC that shows whether the
+ * passphrase is right.
  */
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
 /** With this cost, scrypt needs 128 MiB and about half a second for each guess. */

@@ -28,7 +28,7 @@ export interface Verified extends Totals {
   sha256: string
   /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string
-  /** Input of `authenticate`; absent in older formats. */
+  /** Checksum and authentication tag at the end of the file. `authenticate` checks them. Absent in older formats. */
   seal?: Seal
 }
 

@@ -47,7 +47,7 @@ export interface RestoreOptions {
 }
 
 export type RestoreResult = Verified & {
-  /** The tables that contain data, if `replace` is false. Nothing was changed then. */
+  /** The tables that already contain data. It is set only if `replace` is false and there are such tables; nothing was changed then. */
   existingData?: { table: string; rows: number }[]
   /** Migrations that were applied because this program has them and the backup does not. */
   upgraded: string[]

@@ -1,4 +1,7 @@
-/** Marks which database a blob store belongs to. If a store were used with another database, every content would look like an orphan. */
+/**
+ * Marks which database a blob store belongs to. If a store were used with another database, every content would look like an orphan and
+ * would be removed.
+ */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Blobs } from './blobs.ts'

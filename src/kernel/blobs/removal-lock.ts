@@ -1,13 +1,14 @@
 /**
  * Prevents the removal of blob contents while a backup or a restore copies them. Rows can still be deleted; their contents are removed
- * later. Transactions that remove contents share one lock, transactions that copy share another. Only the two kinds exclude each other.
+ * later. Several removals can run at the same time, and so can several copies, but a removal and a copy cannot: each kind holds its own
+ * lock in shared mode and checks the lock of the other kind.
  */
 import type { Sql } from '../db.ts'
 
 const lockSpace = 'kernel.blobs'
 const [copying, removing] = [1, 2]
 
-/** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents, after selecting them. */
+/** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents. */
 export async function mayRemove(sql: Sql): Promise<boolean> {
   // `pauseRemovals` requests this lock exclusively. This call therefore fails as soon as a backup or restore waits for the lock.
   const [lock] =
@@ -20,7 +21,10 @@ export async function mayRemove(sql: Sql): Promise<boolean> {
   return rows.length === 0
 }
 
-/** Prevents new removals until this transaction ends, and waits until running removals end. Rows must be read after this call. */
+/**
+ * Prevents new removals until this transaction ends, and waits until running removals end. Read the rows that refer to contents after this
+ * call: contents of rows that were read earlier may already be removed.
+ */
 export async function pauseRemovals(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtext(${lockSpace}), ${copying}::integer)`
   await sql`select pg_advisory_lock(hashtext(${lockSpace}), ${removing}::integer)`

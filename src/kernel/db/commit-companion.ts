@@ -1,6 +1,6 @@
 /**
- * Adds a row, such as an audit record, to the next transaction that the current call commits. The functions in between need no parameter
- * for it.
+ * A commit companion adds a row, such as an audit record, to the next transaction that the current call commits. The functions between the
+ * request and the transaction need no parameter for the row.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TransactionSql } from './transactions.ts'

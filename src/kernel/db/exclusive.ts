@@ -21,7 +21,10 @@ interface Waiter {
 /** The longest time that a caller waits for a free connection. */
 const waitSeconds = 30
 
-/** Records that the running code has taken a connection of `pool`. `outer` is the same record for the code that called it. */
+/**
+ * Records that the running code has taken a connection of `pool`. `outer` is the record of the code that called this code, if that code had
+ * taken a connection.
+ */
 interface Holder {
   isHeld: boolean
   readonly pool: ExclusiveConnections

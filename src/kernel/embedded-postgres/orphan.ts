@@ -31,8 +31,8 @@ export async function stopOrphan(cluster: string): Promise<void> {
         `The PostgreSQL server of a killed platform in ${cluster} (pid ${pid}) does not stop; stop it with kill -QUIT ${pid}.`,
       )
   }
-  // The pid is now free or belongs to another process, which PostgreSQL would mistake for a server. If this is wrong and a server still
-  // runs, PostgreSQL refuses to start, because the shared memory of the directory is in use.
+  // The server has ended. If another process has its pid now, PostgreSQL would mistake that process for the server. If the server still
+  // runs after all, PostgreSQL refuses to start, because the shared memory of the directory is in use.
   rmSync(file, { force: true })
 }
 

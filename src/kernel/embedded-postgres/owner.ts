@@ -56,8 +56,8 @@ async function createRole(client: Client, command: 'create' | 'alter', directory
 }
 
 /**
- * Returns an ALTER … OWNER statement for each object that belongs to another role. Sequences of columns, row types and indexes get the
- * owner of their tables. Objects of an extension belong to the extension.
+ * A query that returns an ALTER … OWNER statement for each object that belongs to another role. Sequences of columns, row types and
+ * indexes get the owner of their tables. Objects of an extension belong to the extension.
  */
 const foreignOwnership = `
   with role as (select oid, rolname from pg_roles where rolname = $1),

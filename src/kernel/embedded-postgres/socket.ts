@@ -31,8 +31,8 @@ export function removeSocketDirectory(directory: string | undefined): void {
 }
 
 /**
- * Removes the socket and lock files of a dead server. Another process may have its pid now, and PostgreSQL would mistake that process for
- * the server.
+ * Removes the socket and lock files of a dead server. The lock file contains the pid of the dead server. If another process has this pid
+ * now, PostgreSQL would mistake that process for the server.
  */
 export function removeSockets(directory: string): void {
   for (const name of readdirSync(directory)) rmSync(join(directory, name), { force: true })

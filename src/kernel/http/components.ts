@@ -26,7 +26,7 @@ export type Direction = 'request' | 'response'
 export function createComponents() {
   const schemas: Record<string, Schema> = {}
   const textsByTitle = new Map<string, string>()
-  /** The described form of each shape. It is cached, because most shapes occur in many operations. */
+  /** The plain JSON Schema of each shape, as `describe` returns it. It is cached, because most shapes occur in many operations. */
   const descriptions = { request: new WeakMap<Schema, Schema>(), response: new WeakMap<Schema, Schema>() }
 
   function describeOnce(schema: Schema, direction: Direction): Schema {

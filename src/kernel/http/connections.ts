@@ -47,7 +47,10 @@ export interface HttpConnections {
   share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
   /** Limit for one IPv4 address or IPv6 /64. Trusted proxies carry the requests of many clients and have no such limit. */
   perAddress: number
-  /** Time that a new connection has for its first request. Only after this time may it be closed to make room. */
+  /**
+   * Time that a new connection has for its first request. Before this time has passed, it is closed only to make room in the network with
+   * the most connections.
+   */
   graceMs?: number
   slowBodies?: SlowBodyLimit
 }

@@ -33,7 +33,7 @@ export interface Access {
   /** Maximum size of the body. Default: 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
   /**
-   * Media type that the error for a body of another type names. Default: application/json. The handler of a `+json` type checks the type.
+   * The media type that a 415 names as accepted. Default: application/json. If it ends with `+json`, the handler rejects other JSON types.
    */
   mediaType?: string
   /** True if a missing body counts as an empty object. Existing clients send no body if nothing is required. */

@@ -1,4 +1,4 @@
-/** Handles bodies of any size with back-pressure. Limits the time of senders of bodies and of clients that read responses. */
+/** Handles bodies of any size with back-pressure. Limits how long a client may take to send a body or to read a response. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { monotonicMs } from '../clock.ts'
 import { BodyInterrupted, BodyStalled, BodyTooLarge } from '../errors.ts'
@@ -92,7 +92,7 @@ export function limitReadTime(response: ServerResponse, timeoutMs = stallMs) {
   let [sent, since] = [-1, monotonicMs()]
   const timer = setInterval(() => {
     const { bytesWritten = 0 } = response.socket ?? {}
-    // All data was sent, so the client is waiting for the platform.
+    // If no data waits to be written, the client has all data so far and is waiting for the platform.
     if (bytesWritten !== sent || response.writableLength === 0) {
       sent = bytesWritten
       since = monotonicMs()

@@ -1,6 +1,6 @@
 /**
  * Limits the memory of responses that clients read slowly or not at all: of responses that are sent as one text, and of lists that are
- * streamed. A list keeps the part that its client has not read, so it counts while its client reads nothing.
+ * streamed. A streamed list keeps in memory the part that its client has not read, so it is counted while its client reads nothing.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,11 +26,16 @@ const countedMin = 16 * 1024
 /** Responses from this size are sent in slices, because the number of sent slices shows how much the client has read. */
 const slicedMin = 64 * 1024
 const checkMs = 1000
-/** Number of bytes as which a streamed list is counted while its client reads nothing. A part of a list has up to 100 rows. */
+/**
+ * A streamed list counts as this many bytes while its client reads nothing: an estimate for one part of the list, which has up to 100 rows.
+ */
 const listBytes = 2 * 1024 * 1024
 /** A streamed list is counted once its client has read nothing for this time. */
 const listStallMs = 2000
-/** The part of `bytesMax` that stays after the slowest readers were disconnected, so that this does not happen for each new response. */
+/**
+ * Above `bytesMax`, readers are disconnected until the rest has this part of `bytesMax`, so that not every new response causes a
+ * disconnect.
+ */
 const keptPart = 0.9
 
 /** A response that is not sent completely. */
@@ -71,7 +76,10 @@ export function createUnreadResponses(
     timer = undefined
   }
 
-  /** Returns the counted responses of a connection. Node.js does not close responses that wait behind another when their connection ends. */
+  /**
+   * Returns the counted responses of a connection. They are removed when the connection ends, because Node.js does not close responses that
+   * wait behind another response.
+   */
   function ofSocket(socket: Socket): Set<Unread> {
     const known = bySocket.get(socket)
     if (known) return known

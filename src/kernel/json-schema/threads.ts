@@ -14,7 +14,7 @@ export interface SchemaRequest {
 
 export type SchemaAnswer = Violations | { unusable: Violations }
 
-/** A batch of requests. Each schema is contained only once. */
+/** A batch of requests. Each schema is contained only once; requests refer to it by its index. */
 export interface ThreadMessage {
   schemas: string[]
   requests: { schema: number; data?: string | undefined }[]

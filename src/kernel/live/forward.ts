@@ -17,7 +17,10 @@ const batchMs = 50
 /** Pause after a signal that could not be sent. */
 const pauseMs = 500
 const stopMs = 1000
-/** Maximum size of the queue for one node. Further events are dropped, and streams on that node report a gap to their readers. */
+/**
+ * Maximum size of the queue for one node. Further events are dropped, and the streams on that node tell their clients that events are
+ * missing (event `gap`).
+ */
 const queuedBytesMax = 8 * 1024 * 1024
 
 interface Outgoing {

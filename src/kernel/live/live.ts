@@ -71,7 +71,7 @@ export function createLive(deps: {
     }
   })
   signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
-  /** Nodes that were killed and whose missing events were already reported as a gap. */
+  /** Nodes that were killed, after streams have reported that events of these nodes are missing. */
   const silent = new Set<string>()
   // Events that a killed node had stored but not forwarded are only in the history.
   members.onSilent((nodeId) => {
@@ -84,7 +84,7 @@ export function createLive(deps: {
     if (!leaving.delete(nodeId) && !hasGap) reportMissed()
   })
   signals.onReset(async () => {
-    // The gap is reported last, because all events after the gap are forwarded to this node again.
+    // The missing events are reported after the exchange: all later events are forwarded to this node again.
     await interests.exchange()
     reportMissed()
   })

@@ -107,7 +107,7 @@ export interface TopicDefinition {
 
 /** The functions by which the service that defines a topic publishes its events. */
 export interface LiveTopic {
-  /** Returns whether any node has a subscription. Called on the path of device messages. */
+  /** Returns whether any node has a subscription. It is called while device messages are processed, so it must be fast. */
   isActive(): boolean
   /** Returns whether a subscription may include events of this origin. Events need to be built only then. */
   isWanted(origin: LiveOrigin): boolean

@@ -71,7 +71,7 @@ export const deleteSwept = async (sql: Sql, { id, by }: Omit<SweepLease, 'second
   await sql`delete from kernel.nodes where id = ${id} and swept_by = ${by}`
 }
 
-/** Inserts rows of dead nodes for the given ids that have no row. Returns the number of inserted rows. */
+/** Inserts a row of a dead node for each of these ids that has no row, except the id of this node. Returns the number of inserted rows. */
 export async function insertUnknown(sql: Sql, ids: string[], nodeId: string): Promise<number> {
   const { count } = await sql`
     insert into kernel.nodes (id, version, gone) select id, '', true from unnest(${ids}::text[]) as id

@@ -39,6 +39,7 @@ const batchMs = 200
 /** The event whose handler failed. */
 interface Failure {
   event: store.WaitingEvent
+  /** True if the event is the oldest waiting event of its key. Only then is its next attempt delayed. */
   isOldest: boolean
   error: unknown
 }

@@ -15,7 +15,10 @@ export interface Pending {
   payload: string
   /** Id of the row in `kernel.signals`. It is undefined for a message that is not stored and may be lost. */
   rowId: number | undefined
-  /** Called when the message is sent or dropped. `sent` is true if the transport accepted it. */
+  /**
+   * Called when the message is sent or dropped. For a message without a row, `sent` is true if the transport accepted the message, and
+   * false if the message is lost.
+   */
   done?(sent: boolean): void
 }
 

@@ -22,8 +22,8 @@ export interface JobRequest {
 }
 
 /**
- * For a preview: the first endpoints that the job will change, the number of endpoints that the caller may not change, and the first of
- * them.
+ * Samples of the selection, which users see in a preview: the first endpoints that the job changes, the number of endpoints that the
+ * caller may not change, and the first of these.
  */
 export interface Samples {
   samples: string[]

@@ -85,8 +85,8 @@ export async function listDirectory(deps: ListDeps, ctx: Ctx, request: Directory
 }
 
 /**
- * Adds to a part the endpoints on which the caller has grants of their own (`singles`). Leaves out endpoints behind the position up to
- * which the part is complete.
+ * Adds to a part the endpoints that the caller may read by a grant on the endpoint itself (`singles`). Leaves out endpoints behind the
+ * position up to which the part is complete.
  */
 function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
   const { reached } = part
@@ -159,8 +159,8 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   if (isConditional && query.words !== 'rare') {
     const indexed = await byIndex(deps, listing, part, isOver)
     if (indexed) return cutPart(listing, indexed)
-    // The index lookup has used up a part of the time. Half of the budget is reserved for walking, because otherwise the page would have
-    // few endpoints.
+    // The index lookup has used up a part of the time. Half of the budget is reserved for `walk`, because otherwise the page would have few
+    // endpoints.
     began = Math.max(began, monotonicMs() - budgetMs / 2)
   }
   for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); ) {
@@ -204,7 +204,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
   return items.length > limit ? rest : await walk(deps, listing, rest, steps)
 }
 
-/** Maximum number of candidates that are sorted. With more candidates, walking in the order of the list finds a page sooner. */
+/** Maximum number of endpoints from an index (candidates) that are sorted. With more candidates, `walk` fills a page sooner. */
 const orderedMax = 3000
 
 /** Completes the part with the index of a condition that few endpoints meet. Returns undefined if there is no such condition. */

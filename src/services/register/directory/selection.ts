@@ -29,8 +29,8 @@ export interface DirectoryQuery {
   /** The n-grams of the words, for the index. */
   grams: number[]
   /**
-   * The frequency of the words, estimated from a sample. Endpoints with rare words are found with the index immediately, endpoints with
-   * common words by walking through the list.
+   * The frequency of the words, estimated from a sample. `rare`: the search index is used immediately. Otherwise the first endpoints of
+   * the list are checked first. `common`: the search index is used only if the list is in the order of registration.
    */
   words: 'rare' | 'usual' | 'common'
 }

@@ -33,8 +33,8 @@ export interface FilterSet {
   /** Total size of all patterns. */
   patternSize: number
   /**
-   * Evaluates the filters that the change affects. `costly` contains the filters that the database must evaluate instead, because their
-   * patterns could take long on these texts or `hasTime` returned false.
+   * Evaluates the filters that the change affects. `hasTime` returns false when the time for this endpoint is used up. `costly` contains
+   * the filters that the database must evaluate instead, because their patterns could take long or no time is left.
    */
   transitionsOf(
     change: EndpointChange,

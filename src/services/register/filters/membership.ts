@@ -29,7 +29,7 @@ interface Deps {
   bus: Bus
   compiled: CompiledFilters
   limit: ConcurrencyLimit
-  /** The revisions that `prepare` has requested and that `updateMembers` has not read yet, by transaction. */
+  /** The revisions that `Changes.prepare` has requested and that `updateMembers` has not read yet, by transaction. */
   sent: WeakMap<Sql, { application: store.ApplicationKey; revision: Promise<number | null> }>
 }
 

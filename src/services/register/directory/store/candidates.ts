@@ -1,4 +1,7 @@
-/** Finds the endpoints that meet a condition that few endpoints meet. Uses an index, and returns the endpoints in any order. */
+/**
+ * Finds endpoints (candidates) with the index of a condition that few endpoints meet, and checks the other conditions on them. The order of
+ * the results is arbitrary.
+ */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'

@@ -28,7 +28,10 @@ export async function countEndpoints(sql: Sql, selection: CountSelection): Promi
   return row?.n
 }
 
-/** Finds, for each version that has endpoints, the empty key and the metadata keys that at least one endpoint of the version has. */
+/**
+ * Finds the metadata keys that at least one endpoint of a version has. A version with endpoints also has a row with the empty key, which
+ * counts the endpoints.
+ */
 export async function findKeys(
   sql: Sql,
   application: { tenantId: string; applicationName: string },

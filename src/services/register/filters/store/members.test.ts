@@ -55,7 +55,7 @@ suite('a list with filters finds the same endpoints with every strategy of the s
       }
     }
 
-    test(`the strategy ${name}`, async () => {
+    test(`the strategy ${name} finds the members that meet all conditions`, async () => {
       const { total, ids } = await find({ filterIds: [filters.even] }, { offset: 1, limit: 2 })
       assert.deepEqual({ total, ids }, { total: size / 2, ids: ['e-4', 'e-6'] })
       const both = await find({ filterIds: [filters.third, filters.even], versionNames: [version] })
