@@ -258,8 +258,8 @@ export function loadConfig(environment: Environment = process.env) {
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
       withoutAuthentication,
       corsOrigins: originsIn(value.CORS_ORIGINS),
-      // Both values follow OWASP's recommendation. They are not settings, so that they cannot be weakened. Only tests of other features use
-      // lower values.
+      // Both values follow OWASP's recommendation. They are not settings, so that they cannot be weakened. Only tests use lower values, to
+      // save time.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {
         account: value.LOGIN_ATTEMPTS_PER_ACCOUNT,

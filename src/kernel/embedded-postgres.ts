@@ -61,8 +61,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const lock = lockDirectory(directory)
   let socketDirectory: string | undefined
   const cleanUp = () => {
-    // This function can run twice: when the server exits, and at `stop`. At the second run, the recorded directory may already belong to
-    // the next server.
+    // This function can run twice: when the server exits, and at `stop`. It removes the recorded directory only the first time, because at
+    // the second run the record may already belong to the next server.
     if (socketDirectory) {
       rmSync(layout(directory).socket, { force: true })
       removeSocketDirectory(socketDirectory)

@@ -139,7 +139,10 @@ export function createJobs({
     if (!stopped) jobQueueFailed(log, { err: error })
   })
 
-  /** Wakes the workers of a queue. They are started with the first due job of the queue, because starting a worker takes a statement. */
+  /**
+   * Wakes the workers of a queue. If none are running, starts them: workers start with the first due job of their queue, because starting a
+   * worker takes a statement.
+   */
   const wake = (name: string) => {
     const ids = workers.get(name)
     if (ids) for (const id of ids) boss.notifyWorker(id)

@@ -21,15 +21,13 @@ function run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
   return queue.run(tenantId, request)
 }
 
-/**
- * Returns the reasons why a schema cannot be used; undefined if it can be used. Throws 429 if the tenant has too many requests at a time.
- */
+/** Returns the reasons why a schema cannot be used; undefined if it can be used. Throws 429 if too many requests of the tenant wait. */
 export async function schemaProblems(tenantId: string, schema: string): Promise<Violations | undefined> {
   const answer = await run(tenantId, { schema })
   return 'unusable' in answer ? answer.unusable : undefined
 }
 
-/** Validates JSON text. Throws 429 if the tenant has too many requests at a time. */
+/** Validates JSON text. Throws 429 if too many requests of the tenant wait. */
 export async function validateJson(tenantId: string, schema: string, data: string): Promise<Verdict> {
   const answer = await run(tenantId, { schema, data })
   if ('unusable' in answer) return { unusable: answer.unusable }

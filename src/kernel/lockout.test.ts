@@ -101,7 +101,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 120, 'a new window must begin after the lock')
     })
 
-    test(`a lockout in ${where} doubles the lock each time, up to 1,024 times, and starts over after a day without attempts`, async () => {
+    test(`a lockout in ${where} doubles the lock each time, up to 1,024 times the first lock, and starts over after a day without attempts`, async () => {
       const { fail, lockedFor, later } = open()
       for (const expected of [...Array.from({ length: 11 }, (_, n) => 60 * 2 ** n), 60 * 1024]) {
         await fail(3)

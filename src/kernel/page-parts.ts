@@ -1,7 +1,7 @@
 /** Reads pages of objects that can be large, in parts, so that only one part of a page is in memory. */
 import type { Window } from './paging.ts'
 
-/** Default of the maximum number of rows in memory at a time. A row can have a megabyte. */
+/** Default of `rowsPerPart`. It is small, because a row can have a megabyte. */
 const rowsPerPartDefault = 100
 
 export interface PageReader<T> {

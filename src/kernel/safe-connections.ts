@@ -64,7 +64,8 @@ export function createSafeConnections(options: SafeConnectionsOptions): SafeConn
       const { url } = checked
       const host = enter(state, `${group} ${url.origin}`, url, request.timeoutMs)
       try {
-        // The receiver may close an idle connection while the next request is on its way. It then never reads that request.
+        // The receiver may close an idle connection while the next request is on its way, and then never reads that request. The request is
+        // therefore sent again.
         return await exchange(host, url, request).catch((error) => {
           if (!isStale(error)) throw error
           return exchange(host, url, request)

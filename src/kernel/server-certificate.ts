@@ -65,7 +65,7 @@ export function createServerCertificate(
     const names = `WAYPOST_${settings}_CERTIFICATE_FILE and WAYPOST_${settings}_KEY_FILE`
     if (certificateFile === undefined || keyFile === undefined)
       throw new ConfigurationError(`${names} belong together: set both or none`)
-    // The version is set before the files are read. If they change in between, the next check finds that. A faulty pair of files is
+    // `fileVersion` is set before the files are read. If the files change in between, the next check finds that. A faulty pair of files is
     // reported only once, because its version is known then.
     fileVersion = versionOfFiles()
     try {

@@ -75,8 +75,8 @@ const partSize = 1000
 const dayMs = 86_400_000
 
 /**
- * Returns whether a response is recorded. Successes, 403 and 5xx are recorded. Other errors are not recorded, because they change nothing
- * and do not concern permissions.
+ * Returns whether a response is recorded. Successes, 403 and 5xx are recorded. Requests with other errors are not recorded, because they
+ * changed nothing and did not fail for lack of a permission.
  */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 

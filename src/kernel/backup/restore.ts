@@ -77,7 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   if (!options.contents)
     return { ...verified, upgraded: await restoreTables(options, verified, migrationsToReplay, undefined) }
   const { blobs } = options.contents
-  // This check runs before the contents are written. The transaction checks again.
+  // These conditions are checked before the contents are written, and again in the transaction that restores the tables.
   await runInTransaction(connection, 'read only', async (sql) => {
     await rejectNewerJobs(sql, manifest)
     await findBackendsWithAnotherKey(sql, manifest, options.masterKey)

@@ -10,7 +10,8 @@ const [copying, removing] = [1, 2]
 
 /** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents. */
 export async function mayRemove(sql: Sql): Promise<boolean> {
-  // `pauseRemovals` requests this lock exclusively. This call therefore fails as soon as a backup or restore waits for the lock.
+  // `pauseRemovals` requests this lock exclusively. The statement therefore returns false as soon as a backup or restore waits for the
+  // lock.
   const [lock] =
     await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as locked`
   if (!lock?.locked) return false

@@ -1,6 +1,6 @@
 /**
- * Runs durable work over many items. It runs in pages, records progress and a result for each item, and can be canceled. After a crash it
- * resumes.
+ * Runs durable work over many items. The work runs in pages, records progress and a result for each item, can be canceled, and resumes
+ * after a crash.
  */
 import type { Db, Sql } from '../db.ts'
 import type { NewId } from '../ids.ts'

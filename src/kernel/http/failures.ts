@@ -41,7 +41,8 @@ export function respondWithError(
     const logFailure = isOfOtherServer(failure) ? otherServerFailed : requestFailed
     logFailure(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
-  // Otherwise Fastify would close the connection immediately, and a client that is still sending could lose the response.
+  // After a body that is too large, Fastify would close the connection immediately, and a client that is still sending could lose the
+  // response. Without the header `Connection: close`, the connection stays open.
   if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
   sendError(failure, errorFormat, reply)
 }

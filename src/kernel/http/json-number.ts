@@ -30,7 +30,8 @@ export function judgeNumber(
   const middle = end - 9
   for (let i = first; i < middle; i++) high = high * 10 + bytes[i]! - zero
   for (let i = middle; i < end; i++) low = low * 10 + bytes[i]! - zero
-  // Both halves are exact up to 18 digits. The difference of two close doubles is exact too, so only the sum is rounded.
+  // `high` and `low` are exact for numbers of up to 18 digits. The difference of two close doubles is exact too, so only the sum is
+  // rounded.
   high *= 1e9
   return high + low - high === low ? 'storable' : 'unclear'
 }

@@ -202,7 +202,8 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
-  // Fastify's `ip` is not used. WebSockets need the same rule, and Fastify accepts any text in the header as an address.
+  // Fastify's `ip` is not used: Fastify accepts any text in X-Forwarded-For as an address, and WebSockets, which Fastify does not handle,
+  // must get the same address.
   app.decorateRequest('address', {
     getter() {
       return clientAddress(this.raw, options.trustProxy)

@@ -8,7 +8,7 @@ import { TooManyRequests } from '../errors.ts'
 import { createSchemaThreads, type SchemaAnswer, type SchemaRequest } from './threads.ts'
 
 export interface SchemaQueue {
-  /** Throws 429 if the tenant has too many requests at a time. */
+  /** Throws 429 if too many requests of the tenant wait, or if the request waits too long. */
   run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer>
 }
 

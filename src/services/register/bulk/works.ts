@@ -60,7 +60,8 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
   })
   bulk.handle(ChangeVersion, {
     async page(sql, { tenantId, data }, items) {
-      // The application is locked before the endpoints, in the same order as when a single endpoint changes its version.
+      // The application is locked before the endpoints, as when a single endpoint changes its version, so that the two transactions cannot
+      // deadlock.
       await lockApplicationShared(sql, data.applicationName)
       return await withEndpoints(sql, tenantId, items, async (found) => {
         const failures = await deps.endpoints.moveAll(sql, [...found.values()], data)

@@ -130,7 +130,10 @@ async function addValues(
   if (left > 0) addValue(sums, index, isConnection ? 'never' : null, left)
 }
 
-/** Counts with the index of a condition that few endpoints meet, otherwise in steps. Returns false if the time limit was reached. */
+/**
+ * Counts with the index of a condition that few endpoints meet. If there is none, counts in steps. Returns false if the time limit was
+ * reached.
+ */
 async function addCounted(
   deps: CountDeps,
   query: DirectoryQuery,

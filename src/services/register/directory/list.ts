@@ -177,7 +177,10 @@ function cutPart({ limit }: Listing, { items, reached }: Part): Part {
   return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
 }
 
-/** Checks the next `steps` endpoints in the order of the list. Returns the part `before` with those of them that meet the conditions. */
+/**
+ * Checks the next `steps` endpoints in the order of the list. Returns the part `before`, extended by the endpoints that meet the
+ * conditions.
+ */
 async function walk(deps: ListDeps, listing: Listing, before: Part, steps: number): Promise<Part> {
   const { db, filters } = deps
   const { query, sort, limit, includeMetadata } = listing

@@ -102,8 +102,8 @@ export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonO
 }
 
 /**
- * Returns the keys whose values differ. Values are compared by identity, so an equal object counts as changed. That costs an evaluation,
- * but does not change the result.
+ * Returns the keys whose values differ. Values are compared by identity, so a new object counts as changed even if it equals the old one.
+ * That costs an evaluation, but does not change the result.
  */
 function changedKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   if (before === after) return []

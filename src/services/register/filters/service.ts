@@ -78,7 +78,10 @@ export function createFilterOperations(
   }
 }
 
-/** Checks the permission on the application. Throws 404 if the caller may see neither the application nor its filters, otherwise 403. */
+/**
+ * Checks the permission on the application. Throws 404 if the caller may see neither the application nor its filters, and 403 if it may see
+ * them but lacks the scope.
+ */
 async function requireAccess(
   { applications }: Deps,
   ctx: Ctx,

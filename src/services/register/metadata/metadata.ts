@@ -90,7 +90,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 export const withoutReserved = (metadata: Metadata, isReserved: IsReserved): Metadata =>
   pick(metadata, (key) => !isReserved(key))
 
-/** Returns the selected keys as own properties. That includes `__proto__`. */
+/** Returns an object with the selected keys. Every key becomes an own property, even `__proto__`. */
 export const pick = (metadata: Metadata, includes: (key: string) => boolean): Metadata =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => includes(key)))
 

@@ -27,8 +27,8 @@ export async function isQueueEmpty(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Merges the list of new entries into the metadata index of the table of endpoints. The directory does so, because it knows when endpoints
- * have changed. Otherwise an insert would merge the list when it reaches 8 MB, and searches would read the list until then.
+ * Merges the list of new entries into the metadata index of the table of endpoints. The task that updates the directory calls this function
+ * after endpoints have changed. Otherwise an insert would merge the list when it reaches 8 MB, and until then searches would read the list.
  */
 export async function mergeMetadataIndex(sql: Sql) {
   await sql`select gin_clean_pending_list('register.endpoints_metadata')`

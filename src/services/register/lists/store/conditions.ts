@@ -95,7 +95,8 @@ export function jsonOf(sql: Sql, key: Key): Fragment {
   if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
   const [first = '', ...rest] = key.path
   if (!defaultKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
-  // `e.connected` is null if connectivity is in the metadata, under configured names. One of them may be a default name, as `first` is.
+  // If key names are configured, the connectivity is in the metadata, and `e.connected` is null. A configured name may equal a default
+  // name, which `first` is here.
   const fromMetadata = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
   if (rest.length > 0) return sql`${fromMetadata} end`
   return first === 'connected'

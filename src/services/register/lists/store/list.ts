@@ -136,8 +136,8 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
 }
 
 /**
- * Returns the conditions of the directory. Each condition is a semijoin: PostgreSQL makes one lookup for each endpoint of a page, or one
- * hash for all endpoints.
+ * Returns the conditions of the directory. Each condition is a semijoin: PostgreSQL makes one lookup for each endpoint of a page, or builds
+ * one hash table for all endpoints.
  */
 function directorySql(
   sql: Sql,
@@ -161,8 +161,8 @@ function directorySql(
 }
 
 /**
- * Returns an SQL expression for the total. It counts only endpoints that the caller may read by grants on single endpoints; stored counts
- * give the rest.
+ * Returns an SQL expression for the total. For whole applications it reads the stored counts; only endpoints that the caller may read by
+ * grants on single endpoints are counted.
  */
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, visibility, applicationNames, versionNames } = query
