@@ -23,8 +23,8 @@ import { vpnSettings } from '../services/vpn/settings.ts'
 import { consoleSettings } from './console/settings.ts'
 
 /**
- * Settings by the name of the service, or `limits` for the settings of the kernel. `buildServices` rejects a service whose settings are
- * missing in this list.
+ * Settings by the name of their service, or by another name if the kernel or the assembly declares them. `buildServices` rejects a service
+ * whose settings are missing in this list.
  */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,

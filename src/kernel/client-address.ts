@@ -1,6 +1,6 @@
 /**
- * Determines the address of a client, even behind proxies. X-Forwarded-For is read from right to left, as long as the address that wrote
- * the entry is a trusted proxy.
+ * Determines the address of a client, even behind proxies. The entries of X-Forwarded-For are read from right to left, as long as the proxy
+ * that added the entry is trusted.
  */
 import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'

@@ -40,7 +40,7 @@ export interface Kit<S = unknown> {
   signals: Signals
   /** Topics of live streams. */
   live: Live
-  /** Waits until a row changes. */
+  /** Lets callers wait until a row changes. */
   waits: Waits
   /** Aborts with `ProcessStopping` when the process stops. */
   stopping: AbortSignal

@@ -49,8 +49,8 @@ const compilePattern = (pattern: string) =>
 const bytesMaxDefault = 64 * 1024
 
 /**
- * Returns a reader for JSON payloads of this shape. A mismatch is 400 with the field; a payload above `bytesMax` (64 KiB) is 413. `empty`
- * is used for a missing payload; without it, a missing payload is an error. For `roundIntegers` see `parseJson`.
+ * Returns a reader for JSON payloads of this shape. A mismatch is 400 with the field; a payload above `bytesMax` (default: 64 KiB) is 413.
+ * `empty` is used for a missing payload; without it, a missing payload is an error. For `roundIntegers` see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(
   schema: S,

@@ -50,9 +50,7 @@ const reserveMax = 4096
 const httpShare = 1 / 4
 const addressShare = 1 / 4
 const addressMin = 8
-/**
- * The highest limit that is used, even if the configured limit is higher or no limit is configured. A process cannot serve more sockets.
- */
+/** Maximum of the limit that is used, even if the limit of the process is higher or unlimited. A process cannot serve more sockets. */
 const limitMax = 1_048_576
 const probeEveryMs = 1000
 const unhealthyMs = 10_000

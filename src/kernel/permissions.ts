@@ -5,7 +5,7 @@
 export const platformSystem = 'platform-system'
 export const tenantSystem = 'tenant-system'
 
-/** Stands for all scopes. The creator of a resource holds it. */
+/** Stands for all scopes. The creator of a resource holds it on that resource. */
 export const everyScope = '*'
 
 export interface Permission {

@@ -63,7 +63,7 @@ export interface OperationShape {
   body: { type: string; required: boolean; schema: Shape; example: unknown } | undefined
   /** Successful responses by status; undefined for a response without a body. */
   answers: Record<string, { type: string; schema: Shape } | undefined>
-  /** All statuses. */
+  /** Statuses of all documented responses, successful and failed. */
   statuses: number[]
   paging: Paging | undefined
   scopes: string[]

@@ -128,7 +128,7 @@ const reactDomAsModule: Plugin = {
 
 const firstScript = 'console/src/app/main.tsx'
 const commonParts = 'console/src/pages/common.ts'
-/** A common part of the console. The output file that contains it is the file that most pages need. */
+/** A source file that most pages import. The output file that contains it is the file that most pages need. */
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**

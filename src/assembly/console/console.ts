@@ -20,7 +20,7 @@ export interface FoundFile {
 }
 
 export interface Console {
-  /** Finds or starts the build. Must be called after the platform is ready. */
+  /** Finds or starts the build. Call it after the platform is ready, so that the build does not slow the start. */
   prepare(): Promise<void>
   /** Returns the state of the build, which determines the response to a request. */
   state(): Promise<ConsoleState>

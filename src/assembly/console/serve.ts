@@ -14,7 +14,7 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
-  // Old browsers support only this header.
+  // Old browsers support this header, but not `frame-ancestors` in the content security policy.
   'x-frame-options': 'DENY',
 }
 

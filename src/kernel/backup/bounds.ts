@@ -42,7 +42,7 @@ function tokensOf(text: string): Token[] | undefined {
   return tokens
 }
 
-/** Creates a reader of tokens. Its methods that start with `expect` or `read` throw `Unreadable` on an unexpected token. */
+/** Creates a reader of tokens. Its methods whose names start with `expect` or `read` throw `Unreadable` on an unexpected token. */
 function createTokenReader(text: string) {
   const tokens = tokensOf(text)
   if (!tokens) throw new Unreadable()

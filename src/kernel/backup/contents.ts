@@ -155,7 +155,7 @@ export async function restoreContents(
         const pieces = await Array.fromAsync(content)
         const writing = writeUnlessPresent(entry, fromArray(pieces))
         pendingWrites.add(writing)
-        // A failed write stays in the set, so that the next race or `Promise.all` rejects.
+        // A failed write stays in `pendingWrites`, so that the next `Promise.race` or `Promise.all` over it rejects.
         writing.then(
           () => pendingWrites.delete(writing),
           () => {},

@@ -20,7 +20,7 @@ const chunkLength = 64 * 1024
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
 /** With this cost, scrypt needs 128 MiB and about half a second for each guess. */
 const cost = { logN: 17, r: 8, p: 1 }
-/** Maximum cost in a header, so that a crafted header cannot cause more work. */
+/** Maximum cost that a header may request. Without it, a crafted header could cause hours of work. */
 const costMax = { logN: 20, r: 16, p: 4 }
 export const passphraseLengthMin = 12
 const chunksMax = 2 ** 32

@@ -3,7 +3,7 @@
  * That saves a tenth of the time of a batch of registrations.
  */
 export interface RecentItems {
-  /** Keeps the pages of a task, unless the kept pages already have too many bytes of JSON. */
+  /** Keeps the pages of a task, unless the kept pages of all tasks already have too many bytes of JSON. */
   add(taskId: string, pages: unknown[][], bytes: number): void
   /** Returns all pages of a task, or undefined if they must be read from the database. */
   pagesOf(taskId: string): unknown[][] | undefined

@@ -39,7 +39,7 @@ export function parseUrl(url: string): { hosts: Host[]; login: Login; options: s
 }
 
 function parseHost(hostText: string, fallbackPort: number): Host {
-  // A socket directory contains no port.
+  // The path of a socket directory contains no port.
   if (hostText.startsWith('/')) return { host: hostText, port: fallbackPort }
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(hostText) ?? []
   const host = bracketed ?? plain

@@ -1,7 +1,9 @@
-/** Callers that wait until events are delivered. The workers of this node report each delivery and each event that has to wait for a retry. */
+/** Lets callers wait until events are delivered. Workers of this node report each delivery and each event that has to wait for a retry. */
 
 export interface DeliveryWait {
-  /** Sets the newest event that each subscription still has to deliver. Absent subscriptions have delivered all their events. */
+  /**
+   * Sets the newest event that each subscription still has to deliver. A subscription that is not in the map has delivered all its events.
+   */
   expect(newestIds: Map<string, number>): void
   isOver(): boolean
   /** Resolves when all expected events are delivered or wait for a retry. */

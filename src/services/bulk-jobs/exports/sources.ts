@@ -10,9 +10,9 @@ export type ExportFormat = 'csv' | 'ndjson'
 
 export interface ExportPartContent {
   content: AsyncIterable<Uint8Array>
-  /** Returns the number of rows, without the header of a CSV file. Must be called after the content was read completely. */
+  /** Returns the number of rows, without the header of a CSV file. The number is final only after the content was read completely. */
   rows(): number
-  /** Returns the start of the next part; undefined after the last part. Must be called after the content was read completely. */
+  /** Returns the start of the next part; undefined after the last part. The start is known only after the content was read completely. */
   next(): object | undefined
 }
 

@@ -158,7 +158,7 @@ export async function lockFiltersShared(
 
 /**
  * Waits for changes of endpoints that use the old filters, and blocks new changes until the commit. Must be the last statement of its
- * transaction.
+ * transaction, so that the changes are blocked only briefly.
  */
 export async function publishFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`select register.publish_filters(${tenantId}, ${applicationName})`
