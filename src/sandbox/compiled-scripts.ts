@@ -60,7 +60,10 @@ const blockBytes = 4096
 export const freeByte = 0xa5
 const freeBlock = Buffer.alloc(blockBytes, freeByte)
 
-/** Returns the blocks of memory that differ from the image. The memory between the parts of the image was filled with `freeByte`. */
+/**
+ * Returns the blocks of memory from the address `from` on that differ from the image. The memory between the parts of the image was filled
+ * with `freeByte`.
+ */
 export function changedParts(memory: Uint8Array, image: MemoryPart[], from: number): MemoryPart[] {
   const changed: MemoryPart[] = []
   let next = 0

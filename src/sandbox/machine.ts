@@ -10,7 +10,7 @@ const scriptFile = 'script'
 const guestFile = 'sandbox'
 /** Size of the guest's C stack. Deeper recursion is a RangeError inside the script. */
 const stackBytes = 256 * 1024
-/** The C stack is at the bottom of the memory. An overflow beyond `stackBytes` therefore traps instead of overwriting data. */
+/** The C stack grows downwards from this address to address 0, so an overflow traps instead of overwriting data. */
 const stackTop = stackBytes + 64 * 1024
 /** Size of the free heap in each image. With this space, small scripts do not grow the WebAssembly memory, which cannot shrink. */
 const reserveBytes = 256 * 1024

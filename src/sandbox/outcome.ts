@@ -30,8 +30,8 @@ export interface Failure extends Ended {
 }
 
 /**
- * SYNTAX: the text does not parse. ERROR: the script threw. RESULT: the result has no JSON or is too large. TIMEOUT: too many steps or too
- * much time. MEMORY: too much memory. INPUT: the context is not JSON. CRASH: the sandbox itself failed.
+ * SYNTAX: the text does not parse. ERROR: the script threw. RESULT: the result cannot be written as JSON or is too large. TIMEOUT: too many
+ * steps or too much time. MEMORY: too much memory. INPUT: the context is not JSON or is too large. CRASH: the sandbox itself failed.
  */
 export type Reason = 'SYNTAX' | 'ERROR' | 'RESULT' | 'TIMEOUT' | 'MEMORY' | 'INPUT' | 'CRASH'
 

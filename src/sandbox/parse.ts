@@ -24,8 +24,8 @@ export function parseScript(text: string): Parsed | ({ ok: false } & FailureText
 }
 
 /**
- * Returns whether there is a `return` statement outside of inner functions. It uses a list instead of recursion, so that a deeply nested
- * script cannot exhaust the stack.
+ * Returns whether there is a `return` statement outside of inner functions. The search uses a list instead of recursion, so that a deeply
+ * nested script cannot exhaust the stack.
  */
 function hasReturn(program: Node): boolean {
   const open: unknown[] = [program]

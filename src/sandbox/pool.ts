@@ -55,8 +55,8 @@ const threadsLeft = 4
 
 const nestedSuffix = '\0nested'
 /**
- * Returns the lane of a job in the queue. Nested scripts have their own lane. In the lane of their tenant, a nested script could wait
- * behind the script that waits for it.
+ * Returns the lane of a job: the key by which jobs take turns in the queue. Each tenant has one lane, and a second lane for nested scripts.
+ * In one common lane, a nested script could wait behind the script that waits for it.
  */
 const laneOf = ({ tenantId, isNested }: Job) => (isNested ? tenantId + nestedSuffix : tenantId)
 

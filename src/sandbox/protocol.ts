@@ -29,8 +29,8 @@ export interface NextContext {
 }
 
 /**
- * The outcome of a script that may be the second script of a job. `NOT_RUN`: the result of the first script excludes the second script, or
- * the first script ran on another thread. `NEEDS_CALLS`: the second script called a host function, which only a run of its own can do.
+ * The outcome of a script that may be the second script of a job. `NOT_RUN`: the first script failed, its result is in `unless`, or it ran
+ * on another thread. `NEEDS_CALLS`: the second script called a host function, which is possible only if the caller runs this script alone.
  */
 export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 

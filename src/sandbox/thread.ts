@@ -28,7 +28,10 @@ export interface Thread {
   batch: { tenantId: string; units: Unit[] } | undefined
   /** The current unit at the last check of the watchdog, and the time at which it was first seen. */
   seen: { unit: number | undefined; at: number }
-  /** True if the current unit runs for longer than most, or waits for a host call. The thread then does not count as active. */
+  /**
+   * True if the current unit has run for longer than `slowAfterMs` (`pool.ts`), or has called a host function. The thread then does not
+   * count as active.
+   */
   isSlow: boolean
   hasLowPriority: boolean
   /** True if the thread ends after its batch, because its priority cannot be raised again. */

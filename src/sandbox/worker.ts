@@ -163,7 +163,7 @@ function finishBatch() {
   Atomics.store(shared, cells.current, 0)
 }
 
-/** Returns the context of the second script, or undefined if it must not run. */
+/** Returns the input of the second script, or undefined if that script must not run. */
 function inputOfNext({ input, next }: JobMessage, before: Outcome | undefined): string | undefined {
   const { unless, member, valueAt } = next!
   if (!before?.ok || unless.includes(before.json)) return undefined
@@ -244,9 +244,7 @@ const failureOfKept = (name: string, failure: FailureText): FailureText => ({
   message: `ctx.${name}: ${failure.message}`,
 })
 
-/**
- * Returns the failure for an error of the host. Such an error ends a run if its time is over during a host call, or if WebAssembly traps.
- */
+/** Returns the failure for an error that the machine threw: the time of the run ended during a host call, or WebAssembly trapped. */
 function failureOfHost(error: unknown): FailureText {
   if (run.stopped !== undefined) return { reason: 'TIMEOUT', message: run.stopped }
   if (error instanceof OutOfMemory) return { reason: 'MEMORY', message: 'the script used too much memory' }

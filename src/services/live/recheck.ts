@@ -10,7 +10,7 @@ import type { OpenStream, Streams } from './streams.ts'
 const everyMs = 500
 const positionEvery = Math.round(15_000 / everyMs)
 
-/** Creates the periodic check, which runs while there are streams. The check also sends the positions of the streams. */
+/** Creates the periodic check, which runs while there are streams. Every 15 s, the check also sends each stream its position. */
 export function createRecheck(streams: Streams, log: Log): { start(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined
   let checks = 0

@@ -43,7 +43,7 @@ interface Deps extends StreamDeps {
   recheck: ReturnType<typeof createRecheck>
 }
 
-/** Limits concurrent reads of histories, because all streams of a node resume at the same time after the node has ended. */
+/** Limits concurrent reads of histories. When a node ends, all its clients resume their streams on other nodes at the same time. */
 const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 const changeTimeoutMs = 3000
 /** Positions older than this count as this old, because no history reaches back that far. */
@@ -128,7 +128,9 @@ function watch(
   stream.subscribe(subscriptions, positionOf(deps, lastEventId))
 }
 
-/** Parses a position. A position that no stream has sent counts as very old, so that the client gets gaps. */
+/**
+ * Parses the position in Last-Event-ID. A text that is not a position counts as the oldest position, so that the client gets `gap` events.
+ */
 function positionOf({ now }: Deps, lastEventId: string | undefined): number | undefined {
   if (lastEventId === undefined || lastEventId === '') return undefined
   const oldest = (now().getTime() - positionMaxMs) * 1000

@@ -1,4 +1,4 @@
-/** One open stream: its subscriptions, the events that wait for the client, and its position. */
+/** One open stream: its subscriptions, the events that wait for the client, and its position, up to which all events were delivered. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Caller, Ctx } from '../../kernel/contract.ts'
@@ -53,7 +53,7 @@ export interface StreamDeps extends AdmissionDeps {
   countGap(reason: string): void
 }
 
-/** Maximum number of events that are replayed. */
+/** Maximum number of events in the history of a subscription. */
 const historyMax = 5000
 /** Maximum number of events that wait while the history of a subscription is read. */
 const waitingMax = 10_000

@@ -90,8 +90,8 @@ export interface ExportedRecord {
 
 export interface TrafficLog {
   /**
-   * Returns the next records that the caller may read, oldest first. Positions are microseconds since 1970. `next` is undefined if there
-   * are no further records.
+   * Returns a page of the records that the caller may read, oldest first. `position` is `next` of the previous page, in microseconds since
+   * 1970, and undefined for the first page. `next` is undefined on the last page.
    */
   exportPage(
     ctx: Ctx,

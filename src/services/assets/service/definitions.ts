@@ -66,7 +66,8 @@ function collectTexts(value: unknown, texts: string[]) {
 }
 
 /**
- * Separates the values in `search_text`. The text that a caller searches for never contains it, so a match cannot extend over two values.
+ * Separates the values in `search_text`. The text that a caller searches for never contains this character, so a match cannot extend over
+ * two values.
  */
 const separator = '\u0001'
 const replacement = '\ufffd'

@@ -4,7 +4,10 @@ import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read } from './results.ts'
 
-/** Invokes a command. With `awaitTimeout`, the action succeeds only if the device answers with 2xx in time. */
+/**
+ * Invokes a command. Without `awaitTimeout`, the action succeeds as soon as the command is stored; with it, only if the device answers with
+ * 2xx in time.
+ */
 export async function commandInvocation(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, commands, effects } = deps
   const { fields } = run.action

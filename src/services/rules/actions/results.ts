@@ -4,7 +4,7 @@ import { absoluteTimeOf } from '../../../kernel/times.ts'
 import type { Stage } from '../model.ts'
 import type { ActionRun } from './executor.ts'
 
-/** Ends an action as a FAILURE. */
+/** The error that an executor throws to end its action with the outcome FAILURE. */
 export class ActionFailed extends Error {
   readonly stage: Stage
   readonly metadata: Record<string, unknown> | undefined

@@ -6,7 +6,7 @@ import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, isObject, read, textOf, timeOf } from './results.ts'
 
-/** Stores a point in a time series. Default: at the current time. */
+/** Stores a point in a time series. Its time is the result of `timestampExpression`, or else the current time. */
 export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, effects } = deps
   const targets = await targetsOf(run, register)

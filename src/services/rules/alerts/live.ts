@@ -6,8 +6,8 @@ import type { AlertView, LifecycleEventType } from './model.ts'
 import { findChangesSince } from './store/changes.ts'
 
 /**
- * A stream that resumes at a time also gets the changes of this many seconds before it. The stream may have missed some of them, because
- * changes are stored seconds after their time, and the time comes from the clock of the node that made the change.
+ * A stream that resumes at a time also gets the changes of this many seconds before that time. The stream may have missed them: a change is
+ * stored up to some seconds after its time, and its time comes from the clock of the node that made the change.
  */
 const slackSeconds = 35
 

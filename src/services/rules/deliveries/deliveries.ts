@@ -29,7 +29,7 @@ import { addUnstored, endUnstored, isUnstored, storeEntry, storeForRetry } from 
 import { createDeliveryWrites } from './writes.ts'
 
 export interface Deliveries {
-  /** Resolves when the delivery, or the event that would repeat it, is durable. */
+  /** Adds a delivery. Resolves when it is durable: as a row, or through its stored event, which adds the delivery again after a crash. */
   add(delivery: NewDelivery): Promise<Accepted>
   /** Drops the deliveries of a tenant that wait on this node. */
   dropTenant(tenantId: string): void

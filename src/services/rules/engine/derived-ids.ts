@@ -25,8 +25,8 @@ export const derivedId = (atMs: number, ...parts: (string | number)[]): string =
   uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))
 
 /**
- * Returns the id of a message, derived from the id of its action's run and from its body. A run that is repeated with another body after an
- * edit of the rule therefore gets another id.
+ * Returns the id that a webhook carries (`X-Waypost-Delivery`). It is derived from the id of the action's run and from the body, so a
+ * repeated run whose body has changed after an edit of the rule sends another id.
  */
 export const idOfMessage = (runId: string, body: string): string =>
   runId.slice(0, lengthOfTime) + endOf(hash('sha256', `${runId} ${body}`, 'hex'))

@@ -53,7 +53,7 @@ export interface EnginePartDeps extends Pick<HostDeps, 'secretValue'>, Pick<Runn
 export interface EnginePart extends Part {
   /** Writes traces of actions that end after their rule. */
   traces: EndedActions
-  /** Sets the executors. They are set later, because they need the engine themselves. */
+  /** Sets the executors. They are created after the engine, because they need `executeRule` and `traces`. */
   use(executors: Partial<Record<ActionType, Executor>>): void
   /** Executes a rule one level deeper in the chain of the run. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>

@@ -6,7 +6,7 @@ import type { EventOrigin } from '../../../kernel/bus.ts'
 import { type TriggerDefinition, type TriggerType, triggerTypes } from '../model.ts'
 import type { AlertPayload, CommandPayload, MetadataPayload, RuleEvent, SeriesPayload } from './events/rule-event.ts'
 
-/** A trigger with the enabled rules that it starts, in the order in which they were attached. */
+/** A trigger with the enabled rules that it starts. */
 export interface IndexedTrigger {
   trigger: TriggerDefinition
   ruleIds: string[]
@@ -114,7 +114,7 @@ function countVersions({ versionsOfTenant }: TypeIndex, { tenantId, appVersionNa
 
 function mayMatch(type: TypeIndex, { tenantId, applicationName, versionName, endpointId }: EventOrigin): boolean {
   if (type.all.size === 0) return false
-  // An origin without an application or an endpoint is a batch of an application, or an event of a tenant.
+  // An origin without an application or an endpoint describes the events of several endpoints, or an event of the tenant itself.
   if (applicationName === undefined || endpointId === undefined) return type.byTenant.has(tenantId)
   if (type.byApplication.has(applicationName) || type.byEndpoint.has(endpointId)) return true
   return versionName === undefined ? type.versionsOfTenant.has(tenantId) : type.byVersion.has(versionName)

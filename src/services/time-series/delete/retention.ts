@@ -41,7 +41,10 @@ export async function configuredRetention(applications: Deps['applications'], ap
 
 export function createRetention(deps: Deps): Retention {
   const { db, applications, now } = deps
-  /** The limits that were last enforced, by application. They are enforced again after a change: each day, or with the configuration. */
+  /**
+   * The limits that were last enforced, by application. They are enforced again when they change: at each new day, and after a change of
+   * the configuration.
+   */
   const enforced = new Map<string, string>()
   return {
     async keptSince(application) {

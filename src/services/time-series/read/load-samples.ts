@@ -1,4 +1,7 @@
-/** Loads the samples of a task that are not packed yet. If there are too many, returns smaller tasks instead. */
+/**
+ * Loads samples that are not packed yet for a task, which is a part of a query (`split-query.ts`). If a task has too many samples, returns
+ * smaller tasks instead.
+ */
 import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/sample-records.ts'
 import type { Span } from '../times.ts'
@@ -149,7 +152,7 @@ const halvedMin = 16
 
 const isComplete = ({ loaded, remaining }: LoadedSamples) => loaded !== undefined && remaining.length === 0
 
-/** Returns tasks that load a half later. If a part of it was loaded, all of it is loaded again, because the part is not returned now. */
+/** Returns tasks that load a half later. If a part of the half was loaded, that part is dropped now, so the whole half is loaded again. */
 const tasksFor = (half: Task, { loaded, remaining }: LoadedSamples) => (loaded ? [half] : remaining)
 
 /** Splits a task with long texts. Returns undefined if the task must be split by time. */

@@ -80,7 +80,10 @@ function sumsIn(numbers: Float64Array): Sum[] {
   return sums
 }
 
-/** Unpacks the points of the task, except points that are already added to `sums`. */
+/**
+ * Unpacks the points of the task. With `summing`, adds the sums of a chunk to `sums` instead, if they can be computed without unpacking
+ * points.
+ */
 function packedOf(
   data: Buffer | null | undefined,
   task: Span,

@@ -89,7 +89,7 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
   const missingScopes = readScopes.filter((scope) => !holds(caller, scope, application))
   const [first] = missingScopes
   if (first === undefined) return undefined
-  // If the caller does not hold a scope on the application, it must hold the scope on each endpoint.
+  // If the caller does not hold a scope on the application, it can read only endpoints on which it holds the scope.
   const granted = visibleResources(caller, first, tenantId, 'endpoint-') as string[]
   const grantedEndpoints = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
   const readable = grantedEndpoints.filter(

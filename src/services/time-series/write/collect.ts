@@ -1,6 +1,6 @@
 /**
- * Converts a device message to rows. If the endpoint, plan and sets are cached, which is nearly always the case, only the commit is
- * awaited. All messages in a commit share its promise.
+ * Converts a device message to rows. If the number of the endpoint, the extraction plan and the sets of series are cached, which is nearly
+ * always the case, only the commit is awaited. All messages in a commit share its promise.
  */
 import { currentCause } from '../../../kernel/cause.ts'
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'

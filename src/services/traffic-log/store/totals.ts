@@ -35,7 +35,9 @@ export interface PassedHour {
   passed: number
 }
 
-/** Finds the hours around a page: the last hour that has passed at most `offset` records, and the first that has passed `pageEnd`. */
+/**
+ * Finds the hours around a page: the last hour whose `passed` is at most `offset`, and the first hour whose `passed` is at least `pageEnd`.
+ */
 export async function findHours(
   sql: Sql,
   filter: RecordFilter,

@@ -108,7 +108,7 @@ export interface UnitWindow {
   ends: { from: number; to: number }
 }
 
-/** Finds units in the order of the query. With `withData`, they include their records. */
+/** Finds units in the order of the query. With `withData`, they include their records; otherwise `data` is empty. */
 export async function findUnits(
   sql: Sql,
   query: UnitQuery,

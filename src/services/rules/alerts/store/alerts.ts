@@ -170,7 +170,7 @@ export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): P
 
 /**
  * Deletes up to `limit` alerts of endpoints that were unregistered at `until`, and returns their number. If an endpoint was registered
- * again, its alerts after `until` stay. Otherwise all its alerts are deleted, because the clock of the node that opened an alert may be
+ * again, its alerts that started after `until` stay. Otherwise they are deleted too: their times may come from a node whose clock was
  * ahead. `registered` returns a subquery of all registered endpoints.
  */
 export async function deleteOfEndpoints(

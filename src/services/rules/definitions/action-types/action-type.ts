@@ -4,8 +4,8 @@ import { type TSchema, Type } from '../../../../kernel/schema.ts'
 import type { ActionType } from '../../model.ts'
 
 /**
- * How the text of a literal becomes a value. `text`: unchanged. `object`, `object or array`: it must be such JSON. `value`: parsed if it is
- * JSON, otherwise unchanged. `text or array`: parsed if it is a JSON array, otherwise unchanged.
+ * How the text of a literal becomes a value. `text`: unchanged. `object`, `object or array`: parsed; the text must be JSON of this kind.
+ * `value`: parsed if it is JSON, otherwise unchanged. `text or array`: parsed if it is a JSON array, otherwise unchanged.
  */
 export type LiteralKind = 'text' | 'object' | 'object or array' | 'value' | 'text or array'
 

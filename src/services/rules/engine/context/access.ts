@@ -1,7 +1,7 @@
 import type { Caller } from '../../../../kernel/contract.ts'
 import type { EndpointRef } from '../../../register/contract.ts'
 
-/** The permissions of a script. */
+/** The tenant, endpoint and permissions with which the functions in the context of a script act. */
 export interface HostAccess {
   tenantId: string
   endpoint: EndpointRef | undefined
@@ -10,9 +10,9 @@ export interface HostAccess {
    * evaluation, test run or replay.
    */
   caller(): Promise<Caller | undefined>
-  /** False in evaluations and test runs. */
+  /** False in evaluations, test runs and replays: their scripts cannot read secrets. */
   hasSecrets: boolean
-  /** True in a test run: only GET requests to the platform are sent. */
+  /** True in a test run or replay: only GET requests to the platform are sent. */
   isTry: boolean
   /** The chain and depth of runs that the script's requests to the platform cause (`causeOf` in chain.ts). */
   cause: string

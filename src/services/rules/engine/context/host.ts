@@ -42,8 +42,8 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
   let hasFailed = false
 
   /**
-   * Returns the endpoints without endpoints of other tenants. In evaluations and test runs, the script belongs to the caller, so endpoints
-   * that the caller may not read are also left out.
+   * Returns the endpoints without endpoints of other tenants. In evaluations, test runs and replays, the caller may have chosen the script,
+   * so endpoints that the caller may not read are also left out.
    */
   async function show(endpoints: EndpointRef[]): Promise<EndpointInput[]> {
     const isOfCaller = access.isTry || access.children !== undefined

@@ -41,7 +41,7 @@ export interface Queue {
   stop(): Promise<void>
 }
 
-/** Maximum number of running events of a tenant. Its rules wait for each other in the sandbox anyway. */
+/** Maximum number of running events of a tenant. More would not run faster, because the sandbox limits the threads of a tenant. */
 const runningPerTenant = 256
 const defaultLimits: QueueLimits = { waiting: 100_000, bytes: 8 * 1024 * 1024 }
 const rowsPerLoad = 50
@@ -89,7 +89,7 @@ interface Tenant {
   /** Number of times that rows were left to the database. A read that began before the last time may have missed these rows. */
   leftToDatabase: number
   waiting: number
-  /** Number of this node's events that are only in the database. */
+  /** Number of the tenant's events that belong to this node and are only in the database. */
   unloaded: number
 }
 

@@ -131,7 +131,10 @@ export async function countFromSums(
   return row!.count
 }
 
-/** Returns the event of a rule in a chain, from the newest trace of the rule that contains its event, otherwise from its newest trace. */
+/**
+ * Returns the event for which a rule ran in a chain. If the rule has several traces there, the newest with an event is used, or else the
+ * newest.
+ */
 export async function findEvent(
   sql: Sql,
   trace: { tenantId: string; traceId: string; ruleId: string },
