@@ -47,14 +47,14 @@ export interface Sandbox {
   /** Runs a script. Rejects with SandboxBusy or SandboxStopped. Any failure of the script itself is an outcome. */
   run(request: RunRequest & { script: string; entry?: string }): Promise<Outcome>
   /**
-   * Runs two scripts one after the other with the same context, each in a fresh world. This takes one round trip to a thread. The second
-   * script cannot call host functions. If it has not run, the caller may run it alone.
+   * Runs two scripts one after the other with the same context, each with fresh global objects. This takes one round trip to a thread. The
+   * second script cannot call host functions. If it has not run, the caller may run it alone.
    */
   runThen(request: RunRequest & { script: string; next: NextContext & { script: string } }): {
     first: Promise<Outcome>
     next: Promise<NextOutcome>
   }
-  /** Runs several scripts, each in a fresh world. Their common context is parsed once. */
+  /** Runs several scripts, each with fresh global objects. Their common context is parsed once. */
   runAll(request: RunRequest & { scripts: Script[] }): Promise<Outcome>[]
   /** Parses a script without running it, with the same engine that would run it. */
   check(request: {

@@ -131,7 +131,7 @@ test('a stream that resumes at another node gets every event', async () => {
   second.close()
 })
 
-test('a node that stops causes no gap in streams, and a node that dies causes a gap', async () => {
+test('streams get no `gap` event when a node stops, and get a `gap` event when a node dies', async () => {
   const third = await openStreams(options)
   const source = await streams.stream([{ id: 'all', topic: 'traffic' }])
   await source.active('all')

@@ -444,7 +444,7 @@ suite('resuming', () => {
     second.close()
   })
 
-  test('a stream with `since` begins with stored events; an unknown or old position results in a gap', async () => {
+  test('a stream with `since` begins with stored events; an unknown or old position results in a `gap` event', async () => {
     const endpoint = await anEndpoint()
     await send(endpoint, { timestamp: 1, n: 1 })
     await send(endpoint, { timestamp: 2, n: 2 })
@@ -479,7 +479,7 @@ suite('resuming', () => {
 })
 
 suite('a slow reader', () => {
-  test('a reader that falls behind gets a gap instead of some events, and the stream continues', async () => {
+  test('a reader that falls behind gets a `gap` event instead of some events, and the stream continues', async () => {
     const endpoint = await anEndpoint()
     const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
     const [slow, quick] = [await stream(subscriptions), await stream(subscriptions)]

@@ -59,7 +59,7 @@ for (const isPacked of [false, true])
       ['appVersionName=&payload=&resourcePath=&endpointIds=', ['d', 'd', 'c', 'b', 'a']],
     ]
     for (const [query, expected] of cases)
-      test(`the query "${query}" finds the expected records`, async () => {
+      test(`the query "${query}" finds ${expected.length} records in order`, async () => {
         for (const prefix of [root, '/al/api/v1']) {
           const answer = await admin(`GET ${prefix}/endpoint-traffic?${query}`)
           assert.equal(answer.status, 200, answer.text)

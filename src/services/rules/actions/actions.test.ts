@@ -58,7 +58,7 @@ suite('metadata-update', () => {
     assert.deepEqual(await metadataOf(foreign.endpointId, other), {})
   })
 
-  test('a literal endpoint id that consists of digits names the endpoint with this id', async () => {
+  test('a literal endpoint id that consists of digits is used as text, not as a number', async () => {
     const { versionName } = await anEndpointRef()
     const endpointId = String(Date.now())
     await admin('POST /epr/api/v1/endpoints', { appVersion: { name: versionName }, endpointId })

@@ -1,4 +1,4 @@
-/** Tests two nodes: changes of definitions, the order of events, ticks and takeover. */
+/** Tests two nodes: changes of definitions, the order of events, ticks (the times of schedules) and takeover. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'
@@ -66,7 +66,7 @@ test('events of an endpoint that moves between nodes run in order', async () => 
   )
 })
 
-test('each tick of a schedule runs once', async () => {
+test('each tick of a schedule runs its rule once, on one of the two nodes', async () => {
   const rule = await one.aTriggeredRule('cron', { cronExpression: '* * * * * *' }, 'return ctx.trigger.cron.firedAt')
   await eventually(async () => assert.ok((await one.get(`/traces?entityId=${rule.ruleId}`)).content.length >= 4), {
     withinMs: 15_000,

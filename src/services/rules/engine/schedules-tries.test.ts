@@ -24,7 +24,7 @@ const {
 const { sql } = waypost.kit.db
 
 suite('a schedule', () => {
-  test('a schedule runs each tick once, without an endpoint, at its planned time', async () => {
+  test('a schedule that names no endpoints runs its rule once at each of its times (ticks), without an endpoint', async () => {
     const { ruleId, triggerId } = await aTriggeredRule(
       'cron',
       { cronExpression: '* * * * * *', timezone: 'Europe/Berlin' },

@@ -114,7 +114,7 @@ test('after any changes, the index finds the same triggers for an event as a sca
   )
 })
 
-test('an index wants only events of types for which it has a trigger', () => {
+test('`wants` returns true only for events of types for which the index has a trigger', () => {
   const index = createTriggerIndex()
   const endpoint = { tenantId: 't', applicationName: 'a', versionName: 'v', endpointId: 'e' }
   index.put({ id: 'x', tenantId: 't', type: 'cron', name: 'x', appName: 'a', fields: {} }, ['r'])

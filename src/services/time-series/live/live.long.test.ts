@@ -290,7 +290,7 @@ suite('replay', () => {
     assert.deepEqual((await named.next('points')).data, { [second.endpointId]: { 'auto~a': [point(5000, 5)] } })
   })
 
-  test('Last-Event-ID sends missed points at least once, or a gap if they cannot be replayed', async () => {
+  test('a stream with Last-Event-ID gets each missed point at least once, or a `gap` event if the points cannot be sent again', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const first = await watch(endpoint)
     await collect(endpoint, [{ timestamp: 1, a: 1 }])

@@ -108,7 +108,7 @@ export function createLive(
   }
 }
 
-/** Sends a `gap` event. It means that points may be missing and the caller must read them with a query. */
+/** Sends a `gap` event. The event means that points may be missing and that the caller must read them with a query. */
 function reportMissed(watchers: Watcher[]) {
   for (const { subscription } of watchers) subscription.gap('missed')
 }

@@ -88,7 +88,7 @@ test('a stream gets every point that another node stores immediately after the s
   await Promise.all(all.slice(4).map(watchOnce))
 })
 
-test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
+test('a stream begins with a `gap` event if a node does not respond; later streams do not wait for that node', async () => {
   const app = await unregisteredEndpoint()
   // The test inserts a node that does not exist into the table of nodes.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
@@ -103,7 +103,7 @@ test('a stream begins with a gap if a node does not respond; later streams do no
   await stores.sql`delete from kernel.nodes where id = 'ghost'`
 })
 
-test('a stream opens only after all other nodes have acknowledged its interest', async (t) => {
+test('a stream opens only after all other nodes have acknowledged which points it needs (its interest)', async (t) => {
   const sendGate = Promise.withResolvers<void>()
   let isHeld = false
   // A node cannot stop while the test holds its requests back, so they are released even if the test fails.
@@ -146,7 +146,7 @@ test('a stream opens only after all other nodes have acknowledged its interest',
   await eventually(() => assert.ok(storingNodeInterests.isEmpty()))
 })
 
-test('a node that was considered dead receives points again, after its streams got a gap', async () => {
+test('a node that was considered dead receives points again, after its streams got a `gap` event', async () => {
   const app = await unregisteredEndpoint()
   const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
@@ -175,7 +175,7 @@ test('a node that was considered dead receives points again, after its streams g
   source.close()
 })
 
-test('the interests of a node that dies are removed on all other nodes', async () => {
+test('when a node dies, the other nodes remove its interests and forward no more points to it', async () => {
   const app = await unregisteredEndpoint()
   const endpoint = await registerEndpoint(app)
   const dying = await openNode(connection)
@@ -206,7 +206,7 @@ test('the interests of a node that dies are removed on all other nodes', async (
   control.close()
 })
 
-test('a node that starts reads the interests of the other nodes; a node that lost signals sends a gap', async () => {
+test('a node that starts reads the interests of the other nodes; a node that lost signals sends its streams a `gap` event', async () => {
   const app = await unregisteredEndpoint()
   const endpoint = await registerEndpoint(app)
   await collect(endpoint, [{ timestamp: 1, a: 1 }])

@@ -29,7 +29,7 @@ export interface Subscription extends Watched {
   add(point: LivePoint): void
   /** Sends `open` with the first event id, then `first`, then the points that were added so far. */
   start(since: number, first: LivePoint[]): void
-  /** Sends a `gap` event. It means that points may be missing and the caller must read them with a query. */
+  /** Sends a `gap` event. The event means that points may be missing and that the caller must read them with a query. */
   gap(reason: 'missed' | 'too_old' | 'too_many'): void
   /** Replaces the caller. Permissions are then checked again. */
   setCaller(caller: Caller): void

@@ -112,7 +112,7 @@ const samplesFrom = (time: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ timestamp: time + index * 600_000, x: index / 4, y: -index }))
 
 suite('aggregation of samples that are not packed', () => {
-  test('aggregation of samples that are not packed is right in one part and in small parts, even before 1970', async () => {
+  test('aggregation of samples that are not packed equals the reference, in one part and in small parts, even before 1970', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const other = await registerEndpoint(endpoint)
     await collect(endpoint, samplesFrom(begin, 200))
@@ -140,7 +140,7 @@ suite('aggregation of samples that are not packed', () => {
     assert.deepEqual(result[`${huge.endpointId} x`], [[begin, 1.7e308]])
   })
 
-  test('aggregation of samples that are not packed is right for endpoints that also have packed samples, and late samples replace packed points', async () => {
+  test('aggregation of samples that are not packed equals the reference if endpoints also have packed samples, and late samples replace packed points', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const late = await registerEndpoint(endpoint)
     for (const target of [endpoint, late]) await collect(target, samplesFrom(begin, 30))

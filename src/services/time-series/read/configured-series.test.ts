@@ -7,7 +7,7 @@ const { admin, collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
-test('the API lists series of the application, series of its versions, and series that are extracted automatically', async () => {
+test('the list of series has series of the application, series of its versions, and series that are extracted automatically', async () => {
   const endpoint = await unregisteredEndpoint({
     'time-series': {
       names: {
@@ -38,7 +38,7 @@ test('the API lists series of the application, series of its versions, and serie
   })
 })
 
-test('the API lists all applications or the applications that the request names, and leaves out unknown applications', async () => {
+test('the list of series has all applications or the applications that the request names, and leaves out unknown applications', async () => {
   const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const all = (await admin(`GET ${url}`)).body
   assert.deepEqual([all[a], all[b]], [[], []])
@@ -46,7 +46,7 @@ test('the API lists all applications or the applications that the request names,
     assert.deepEqual((await admin(`GET ${url}?${query}`)).body, { [a]: [], [b]: [] })
 })
 
-test('the API lists only applications whose configuration the caller may read', async () => {
+test('the list of series has only applications whose configuration the caller may read', async () => {
   const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const limited = waypost.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
   assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })

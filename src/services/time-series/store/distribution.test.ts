@@ -1,15 +1,17 @@
-/** Checks that the tables could be distributed over several servers: every key contains the distribution column. */
+/**
+ * Checks that the tables could be distributed over several servers: every key contains a column by which rows could be assigned to servers.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
 const { sql } = await openTimeSeries()
 
-/** Small tables without the distribution column. They would be copied to every server. */
+/** Small tables without such a column. They would be copied to every server. */
 const replicatedTables = ['slots', 'latest_marks']
 const distributedColumns = ['endpoint_no', 'endpoint_id', 'tenant_id']
 
-test('every key contains the distribution column', async () => {
+test('every key contains a column by which rows could be assigned to servers', async () => {
   const keys = await sql<{ name: string; columns: string[] }[]>`
     select t.relname as name, array(
       select a.attname::text from pg_attribute a where a.attrelid = t.oid and a.attnum = any(i.indkey)) as columns

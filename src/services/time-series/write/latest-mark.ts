@@ -1,7 +1,7 @@
 /**
- * The mark of this node is a number in the order of writes. Up to it, the table `latest` contains the values that the node wrote. The mark
- * is stored before the first rows that are missing in the table, so that other nodes notice a crash. It is removed when the table is
- * complete.
+ * The mark of this node is a number in the order of writes. The table `latest` contains the values that the node wrote up to this number.
+ * The mark is stored before the first rows that are missing in the table, so that other nodes notice a crash. It is removed when the table
+ * is complete.
  */
 import type { Db } from '../../../kernel/db.ts'
 import { deleteMark, nextWritten, nextWrittenWithMark, saveMark } from '../store/latest-marks.ts'

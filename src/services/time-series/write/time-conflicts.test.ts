@@ -14,7 +14,7 @@ function aStampedSample() {
 }
 
 for (const isAlone of [true, false])
-  test(`after a slot change, a node ${isAlone ? 'that is alone writes without a lookup' : 'with other nodes looks up endpoints'}`, async () => {
+  test(`after a slot change, a node ${isAlone ? 'looks up no stored times if no other node is alive' : 'looks up stored times if other nodes are alive'}`, async () => {
     const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 30, isAlone: () => isAlone })
     const rows = aStampedSample()
     assert.equal(
@@ -26,7 +26,7 @@ for (const isAlone of [true, false])
     assert.equal(conflicts.needLookup(rows, 2), !isAlone)
   })
 
-test('if a slot is replaced while endpoints are still looked up, they are looked up in the next slot too', () => {
+test('if a slot is replaced while stored times are still looked up for it, they are also looked up for the next slot', () => {
   const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 60_000, isAlone: () => true })
   const rows = aStampedSample()
   assert.equal(conflicts.needLookup(rows, 1), true)

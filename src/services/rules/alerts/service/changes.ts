@@ -163,7 +163,7 @@ function applyTo(row: store.AlertRow, change: Change, at: Date): Changed['change
   const { severityLevel, message = row.message, metadata = row.metadata } = change.activation
   const severity = rankOf(severityLevel)
   const isUpdated = severity !== row.severity || message !== row.message
-  // The clock of a node may be behind. It must not set `lastActiveAt` to an earlier time.
+  // A node whose clock is behind must not set `lastActiveAt` to an earlier time.
   const lastActiveAt = at > row.lastActiveAt ? at : row.lastActiveAt
   Object.assign(row, { severity, message, metadata, lastActiveAt })
   return isUpdated ? 'UPDATED' : 'RENEWED'

@@ -35,7 +35,7 @@ export interface Host {
 const unavailable = 'the platform is not available'
 
 export function createHost(deps: HostDeps, access: HostAccess): Host {
-  /** The endpoints that the script got from the platform. It cannot read other endpoints. */
+  /** The endpoints that the script got from the platform. The script cannot read other endpoints. */
   const seen = new Map<string, EndpointRef>()
   if (access.endpoint) seen.set(access.endpoint.endpointId, access.endpoint)
   let hasReadSecrets = false

@@ -43,7 +43,7 @@ const cases: [expression: string, zone: string, after: string, expected: string[
   ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-03T20:00:00Z', ['2026-04-04T14:45:00Z', '2026-04-05T15:15:00Z']],
 ]
 for (const [expression, zone, after, expected] of cases)
-  test(`the next tick of ${expression} in ${zone} after ${after} is right`, () => {
+  test(`the next ticks of ${expression} in ${zone} after ${after} are ${expected.join(' and ') || 'none'}`, () => {
     assert.equal(cronProblem(expression), undefined)
     assert.deepEqual(ticks(expression, zone, after, expected.length || 1), expected)
   })
