@@ -38,8 +38,8 @@ export function createAnonymousTimeout(
       if ((identifying || pendingLookups > 0) && extensions < extensionsMax) extended.push([connection, extensions + 1])
       else onTimeout(connection)
     }
-    // Extended connections go to the end of the map. The map is checked in order, so they may be checked
-    // later than their `until`.
+    // Extended connections go to the end of the map. A check stops at the first connection that still has time, so extended connections may
+    // be checked later than their `until`.
     for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
     startTimer()
   }

@@ -1,6 +1,6 @@
 /**
  * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to the connection of the PUBLISH. A SUBSCRIBE binds
- * an endpoint without a connection immediately; for an endpoint with a connection, it waits until this connection closes. If a token or
+ * an endpoint that has no connection immediately; otherwise the subscriber waits until the endpoint's connection closes. If a token or
  * endpoint becomes invalid, the binding is removed, and the connection is closed if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
@@ -76,7 +76,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     for (const [endpointId, number] of endpoints) {
       const binding = bindings.get(endpointId)
       if (!binding) continue
-      // The database has not assigned the number of this binding yet. The numbers are compared when it has assigned the number.
+      // The database has not assigned the number of this binding yet. `setNumber` compares the two numbers later.
       if (binding.number === 0) binding.replacedByNumber = Math.max(binding.replacedByNumber, number)
       else if (binding.number < number) removeReplaced(state, binding, number)
     }
@@ -114,7 +114,7 @@ function subscribeToEvents(bus: Kit['bus'], state: State) {
       if (binding) revoke(state, binding, 'its endpoint was unregistered')
     }
   })
-  // Routes of the old version become invalid, so that the next message is identified again.
+  // Cached routes with the old version become invalid by this change, so that the next message is identified again.
   bus.subscribe(VersionUpdated, ({ endpointId, versionName }) => {
     const binding = bindings.get(endpointId)
     if (binding) binding.versionName = versionName

@@ -1,6 +1,7 @@
 /**
- * Authenticates clients at CONNECT (document 3, 2.A): anonymous, `<name>@<tenantId>` with a password, or a certificate that the
- * platform issued. Whether a tenant requires authentication is checked when a topic first names the tenant (identify.ts).
+ * Authenticates clients at CONNECT (document 3, 2.A). A client presents the username `<name>@<tenantId>` with a password, or a certificate
+ * that the platform issued, or both, or is anonymous. Whether a tenant requires authentication is checked when a topic first names the
+ * tenant (identify.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Bus } from '../kernel/bus.ts'
@@ -16,9 +17,12 @@ export interface Clients {
   authenticate(client: Client): Promise<Verdict>
   /** Returns the authentication of an accepted client, or undefined if the client is anonymous. */
   authenticationOf(client: Client): Authentication | undefined
-  /** Returns true if the credentials or the tenant of the client may have changed since it was accepted. */
+  /** Returns true if the credentials or the tenant of the client may have changed since the client was accepted. */
   isStale(client: Client): boolean
-  /** Calls the listener when credentials end. After a reset, the argument is undefined: any credentials may have ended. */
+  /**
+   * Calls the listener when credentials were suspended, revoked or deleted. After a reset, the argument is undefined: it may be any
+   * credentials.
+   */
   onEnd(listener: (which: { credentialId: string } | { tenantId: string } | undefined) => void): void
 }
 

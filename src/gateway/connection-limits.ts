@@ -10,8 +10,9 @@ import { type ConnectionState, type DeviceConnection, isBusy } from './connectio
 import type { Accepted, Origin, Transport } from './mqtt/host.ts'
 
 /**
- * The order of eviction. `anonymous`: has presented neither credentials nor a valid token. `idle`: has presented a token, but represents
- * no endpoint now. `protected`: has credentials or represents an endpoint, never evicted. `closing`: evicted or closed.
+ * Class of a connection, in the order of eviction. `anonymous`: has presented neither credentials nor a valid token. `idle`: has presented
+ * a token, but represents no endpoint now. `protected`: has credentials or represents an endpoint, never evicted. `closing`: evicted or
+ * closed.
  */
 export type EvictionClass = 'anonymous' | 'idle' | 'protected' | 'closing'
 
@@ -27,7 +28,10 @@ export interface Slot extends Origin {
 }
 
 export interface ConnectionLimits {
-  /** Counts a new connection. Returns undefined if it must be destroyed. A slot with a `refusal` stays open only to answer its CONNECT. */
+  /**
+   * Counts a new connection. Returns undefined if the connection must be destroyed. A slot with a `refusal` stays open only to answer its
+   * CONNECT.
+   */
   acquireSlot(transport: Transport, address: string, socket: Duplex): Slot | undefined
   releaseSlot(slot: Slot): void
   /** Called when CONNACK was sent. */

@@ -16,7 +16,7 @@ export interface Authentication {
 }
 
 export interface ConnectionState {
-  /** Absent for anonymous clients. */
+  /** The credentials of the client; undefined if the client is anonymous. */
   authentication: Authentication | undefined
   /** True once the client has presented credentials or a valid token. */
   isIdentified: boolean
@@ -29,7 +29,10 @@ export interface ConnectionState {
   /** Head of a linked list: the endpoints that the connection represents. */
   endpoints: Binding | undefined
   subscriptions: Subscribed | undefined
-  /** While messages are being identified: settles when they are identified. Later messages wait for this promise, to keep their order. */
+  /**
+   * Settles when the endpoints of all earlier messages are identified; undefined if none is being identified. Later messages wait for this
+   * promise, to keep their order.
+   */
   identifying: Promise<unknown> | undefined
   traffic: Traffic
   /** Wrong tokens of this connection that the lockout has counted. A token that is repeated is not counted again. */
@@ -59,7 +62,7 @@ export interface Binding {
   endpointTokenId: string
   /** Undefined after the endpoint has disconnected or moved to another connection. */
   connection: DeviceConnection | undefined
-  /** Milliseconds since the epoch. Used only in reports, never to order bindings. */
+  /** When the endpoint was bound, in milliseconds since the epoch. Used only in reports, never to order bindings. */
   boundAt: number
   /** Claim number of the CONNECT that opened the connection. A later CONNECT of the client has a higher number (session-claims.ts). */
   readonly claim: number

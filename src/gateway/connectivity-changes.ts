@@ -30,7 +30,10 @@ export const isConnected = ({ connected }: Step) => connected
 export const lastStep = ({ steps }: Change) => steps.at(-1)!
 export const endpointIdsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
 
-/** Appends a step. Its time is later than the time of the previous step, because a series has one point for each time. */
+/**
+ * Appends a step, with a later time than the previous step: the series of connectivity has only one point for each time. A step that
+ * repeats the state of the previous step replaces it.
+ */
 export function addStep(steps: Step[], step: Step): Step[] {
   const { connected, at } = step
   const last = steps.at(-1)

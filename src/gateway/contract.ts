@@ -38,8 +38,9 @@ export interface CarriedMessage {
 
 export interface Gateway {
   /**
-   * Passes a message to its extension and the traffic log as if the device had sent it to this platform. Resolves when both are durable,
-   * with the status that the device would get: 401 if the tenant is not available, 404 if the version may not use the extension.
+   * Passes a message to its extension and the traffic log as if the device had sent it to this platform. Resolves when the extension and
+   * the traffic log have stored the message, with the status that the device would get: 401 if the tenant is not available, 404 if the
+   * version may not use the extension.
    */
   receive(message: CarriedMessage): Promise<{ statusCode: number; reasonPhrase?: string }>
   /**
@@ -48,9 +49,9 @@ export interface Gateway {
    */
   send(sql: Sql, endpointId: string, push: Push): Promise<Sending>
   /**
-   * Sends to a connection of this node only. No session keeps the message after the connection ends, so that a service that sends again on
-   * connect sends nothing twice. `latest` is called directly before the push is sent, because something may have changed during the checks.
-   * Its result replaces the push; undefined withdraws it.
+   * Sends a push to a connection of this node only. No session keeps the message after the connection ends, so that a service that sends
+   * again on connect sends nothing twice. `latest` is called directly before the push is sent, because something may have changed during
+   * the checks. Its result replaces the push; undefined withdraws it.
    */
   sendHere(
     endpointId: string,

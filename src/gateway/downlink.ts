@@ -56,7 +56,7 @@ interface PushInTransit {
   push: Push
   /** The node that waits for the outcome. */
   sender: string
-  /** Number of nodes that forwarded the push before. */
+  /** Number of times that nodes have already forwarded the push. */
   hops: number
 }
 
@@ -65,7 +65,10 @@ type Settle = (delivery: Delivery) => void
 /** After three nodes have forwarded a push, it is dropped: the endpoint moves between nodes faster than the push can follow. */
 const hopsMax = 3
 const lookupBatchMax = 500
-/** Signals are delivered at least once, so a push may arrive again. Within this time, the repeated push is ignored. */
+/**
+ * Time for which a node remembers a forwarded push. Signals are delivered at least once; a push that arrives again within this time is
+ * ignored.
+ */
 const seenMs = 120_000
 const seenMax = 50_000
 

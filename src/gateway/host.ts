@@ -14,8 +14,8 @@ import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
 
 /**
- * Reasons for which a packet of a device ends its connection. Such a packet may contain a message, which is lost; therefore a refusal is
- * recorded too.
+ * Faults of a packet that end the connection of the device. The packet may contain a message, which is lost; therefore the traffic log also
+ * gets a refusal.
  */
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
 
@@ -84,7 +84,8 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     mayDeliver: parts.mayDeliver,
 
-    // If UNSUBSCRIBE revealed subscriptions, an anonymous client could test thousands of tokens with one packet.
+    // If the answer to UNSUBSCRIBE revealed whether a subscription exists, an anonymous client could test thousands of tokens with one
+    // packet.
     concealsSubscription: ({ state }, filter) => !state.authentication && endpointOfFilter(filter) !== undefined,
 
     mustWait({ state, client }, { recipientId }) {

@@ -55,11 +55,11 @@ export interface Identify {
     by: { transport: Transport; authentication: Authentication | undefined },
   ): Promise<Identified | Failure>
   /**
-   * Returns true if no revocation has arrived since identification began. Call it immediately before the result is used: a revocation that
-   * arrives during identification cannot invalidate a result that does not exist yet.
+   * Returns true if no revocation has arrived since identification began. Call it immediately before the result is used, and identify again
+   * if it returns false: event handlers cannot invalidate a result that does not exist yet when the event arrives.
    */
   isCurrent(identified: Identified): boolean
-  /** Returns undefined if the extension does not exist or this version may not use it. */
+  /** Returns the extension with this name, or undefined if it does not exist or this version may not use it. */
   extensionOf(identified: Version, name: string): Promise<Extension | undefined>
 }
 

@@ -158,7 +158,7 @@ export async function openMqtts(
     slot.accepted = deps.sessions.accept(socket, slot)
   })
   tls.on('tlsClientError', (error, socket) => {
-    // Port checks reset the connection. They are not recorded.
+    // Clients that only check whether the port is open reset the connection; they are not recorded.
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.recordRefusal(
         'mqtts',

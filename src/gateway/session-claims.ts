@@ -13,7 +13,10 @@ export interface SessionClaims {
   nodeId: string
   /** Returns true if the id belongs to another node, and that node is alive. */
   isOtherNode(nodeId: string | null | undefined): nodeId is string
-  /** Like the next two functions, sends a signal to the node `to` of each entry, when the transaction `sql` commits. */
+  /**
+   * Signals previous nodes that this node has claimed sessions. This and the next two functions signal each node `to` when the transaction
+   * `sql` commits.
+   */
   announceClaims(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   announceReleases(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   announceQueued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
@@ -27,7 +30,7 @@ export interface Expectation {
   end(): void
 }
 
-/** After this time, the session is used in the state that was stored last. */
+/** Maximum time to wait for the release of a session. After this time, the session is used in the state that was stored last. */
 const waitMs = 1500
 /**
  * After three time-outs, this node does not wait for the other node during the next 5 s. The other node may have failed, and then all its

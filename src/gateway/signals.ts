@@ -45,7 +45,7 @@ export const PushForwarded = defineSignal<{
   sealed?: string
   /** The node that waits for the outcome. */
   sender: string
-  /** Number of nodes that forwarded the push before. */
+  /** Number of times that nodes have already forwarded the push. */
   hops: number
 }>('gateway.push-forwarded')
 

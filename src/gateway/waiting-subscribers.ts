@@ -54,7 +54,7 @@ export function createWaitingSubscribers(): WaitingSubscribers {
   }
 }
 
-/** Returns version and token of a subscription that names the token. */
+/** Returns the parsed filter of a subscription of the connection that names this token. */
 function subscribedTopic({ state }: DeviceConnection, token: string): Topic | undefined {
   for (const filter of state.subscriptions?.byFilter.keys() ?? []) {
     const topic = endpointOfFilter(filter)

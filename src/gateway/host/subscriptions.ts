@@ -10,7 +10,10 @@ import { authenticationRequired, countWrongToken, recordRefusal, tooManyGuesses 
 import { acceptToken, runInOrder } from './routes.ts'
 import { addSubscriptions, noSubscriptions } from './subscribed.ts'
 
-/** Back-pressure: a connection is not read while this many endpoints of its subscriptions are being looked up. */
+/**
+ * Back-pressure: at this number of endpoints that are still to be looked up for its subscriptions, a connection is not read until half of
+ * them are done.
+ */
 export const lookupsMax = 1000
 
 export function recordSubscriptions({ state }: DeviceConnection, subscriptions: Subscription[]) {

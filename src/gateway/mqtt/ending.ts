@@ -40,8 +40,8 @@ export function closeConnection(this: Peer, reason: CloseReason, why: string) {
 }
 
 /**
- * Ends the connection. For a moment, bytes from the client are still read and discarded. A socket that is closed with unread bytes is
- * reset, and the client would lose the last packets.
+ * Ends the connection. For a moment, bytes from the client are still read and discarded: closing a socket with unread bytes resets the
+ * connection, and the client would lose the last packets of the platform.
  */
 export function end(
   peer: Peer,
@@ -114,7 +114,7 @@ function reportEnd(peer: Peer, phase: number, graceful: boolean, why: string, re
   leaveSession(peer, phase, yieldedTo)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why, reason })
-    // Port checks close the connection before CONNECT. They are not recorded.
+    // Connections that only check whether the port is open end before CONNECT; they are not recorded.
     else if (phase === Phase.connecting || reason !== 'closed')
       layer.host.refused(
         { ...withoutPassword(peer), transport: origin.transport, address: origin.address },

@@ -13,7 +13,10 @@ export function holdBackAll(peer: Peer, session: Session) {
   session.queue = due.length > 0 ? due : undefined
 }
 
-/** Returns the messages that may be sent now. All other messages are held in the session. */
+/**
+ * Returns the messages that may be sent now. The other messages are held in the session, or dropped if they have no `recipientId` or are
+ * too old.
+ */
 export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Outgoing[] {
   const { host, store, now, limits } = peer.layer
   if (!host.mustWait) return messages

@@ -11,7 +11,7 @@ export type Transport = 'mqtt' | 'mqtts' | 'websocket'
 /** The properties of MQTT 5 that are passed to and from the host. */
 export interface MessageProperties {
   payloadFormatIndicator?: boolean
-  /** Seconds, as in the packet. */
+  /** Seconds after which the message expires, as in the packet. */
   messageExpiryInterval?: number
   contentType?: string
   responseTopic?: string
@@ -84,7 +84,7 @@ export type CloseReason =
 export interface Connection<S = unknown> {
   readonly client: Client
   readonly origin: Origin
-  /** Owner and client id. */
+  /** Key of the session: owner (`Verdict`) and client id. */
   readonly sessionKey: string
   readonly open: boolean
   /** Claim number of the CONNECT. It is greater than the numbers of all earlier CONNECTs of the client, on any node. */
@@ -137,8 +137,8 @@ export interface Host<S = unknown> {
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
   /**
-   * Called when an open connection has ended. `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` is a
-   * reason as in `refused`, or `closed`.
+   * Called when an open connection has ended. `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` is one
+   * of the names in ending.ts, as in `refused`, or `closed`.
    */
   disconnected(connection: Connection<S>, end: { graceful: boolean; why: string; reason: string }): void
   /** Called when a client is refused before CONNACK, even if `connect` itself refused the client. */
@@ -171,8 +171,8 @@ export interface Sessions<S = unknown> {
   /** Starts MQTT on a new stream. Returns undefined and destroys the stream if the layer is closing. */
   accept(stream: Duplex, from: Origin): Accepted<S> | undefined
   /**
-   * Sends to the connection of the session, or stores the message in the queue of a disconnected client (QoS above 0, matching a
-   * subscription). `full`: the queue is full and the message was dropped.
+   * Sends to the connection of the session, or stores the message in the queue of a disconnected client. `full`: the queue is full and the
+   * message was dropped. `gone`: there is no session, or the message has QoS 0 or matches no subscription with a QoS above 0.
    */
   deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
   /** Closes the connection of a client that has connected to node `by`. If the connection of this node is newer, it stays open. */

@@ -211,8 +211,8 @@ function endWithError(peer: Peer, error: unknown) {
 }
 
 /**
- * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer has at most four
- * times the size of the bytes that have arrived, so that a client cannot cause a large allocation by announcing a large length.
+ * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of a buffer that is not reused. The buffer has at most
+ * four times the size of the bytes that have arrived, so that a client cannot cause a large allocation by announcing a large length.
  */
 function bufferUnparsed(peer: Peer, buffer: Buffer, position: number, length: number) {
   const unparsedBytes = length - position

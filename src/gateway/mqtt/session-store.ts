@@ -36,14 +36,15 @@ export interface SessionStore {
    */
   claim(key: string, clean: boolean): Promise<number>
   /**
-   * Returns undefined if the session does not exist or has expired. With `claimed`, waits until the previous node has written the session.
+   * Returns the session, or undefined if it does not exist or has expired. With `claimed`, waits until the previous node has written the
+   * session.
    */
   load(key: string, claimed?: boolean): Promise<SessionState | undefined>
-  /** Called at CONNECT and when subscriptions change. */
+  /** Stores the expiry and the subscriptions of a session, at CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
   /**
-   * Called when the connection ends. Updates the messages that are stored already, and inserts the other messages. `yieldedTo` is
-   * the node that the client has connected to and that waits for the session.
+   * Stores the session when its connection ends. Updates the messages that are stored already, and inserts the other messages. `yieldedTo`
+   * is the node that the client has connected to and that waits for the session.
    */
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
   /** Deletes the session. If a claim is passed, the session is deleted only if no later connection has claimed it. */

@@ -167,7 +167,7 @@ function accept(layer: Layer, stream: Stream, from: Origin): Peer | undefined {
   socket.setNoDelay?.(true)
   // TCP keep-alive detects dead clients that use no MQTT keep-alive.
   socket.setKeepAlive?.(true, 60_000)
-  // A device may send everything, close its side and wait for the acknowledgements.
+  // A device may send its messages, close its side of the stream and then wait for the acknowledgements.
   stream.allowHalfOpen = true
   const peer = newPeer(layer, stream, from)
   stream[peerOf] = peer
@@ -208,7 +208,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
         await (session.loading ?? nextTurn())
       }
       const outcome = message.qos === 0 ? 'gone' : await layer.store.enqueue(sessionKey, message)
-      // The client may be connected. Its message is loaded now, so that it can be sent as soon as the client may get it.
+      // If the client is connected, its session loads the stored message now, and sends it as soon as `mustWait` no longer holds it back.
       if (outcome === 'queued' && layer.sessions.has(sessionKey)) await fetchQueued(layer, sessionKey)
       return outcome
     },

@@ -66,7 +66,7 @@ export interface Outgoing {
   released: boolean
   /** True if the message was sent on an earlier connection, so that DUP must be set. */
   isDuplicate: boolean
-  /** Milliseconds since the epoch; 0 if the message does not expire. */
+  /** When the message was queued, in milliseconds since the epoch; 0 while no expiry depends on this time. */
   queuedAt: number
   bytes: number
   storeId: string | undefined

@@ -1,4 +1,4 @@
-/** Encodes packets to clients. All packets that one turn of the event loop produces are sent with one write. */
+/** Encodes packets to clients. The packets that one turn of the event loop produces for a connection are sent with one write. */
 import { oldConnectCode } from './codes.ts'
 import type { Message, MessageProperties } from './host.ts'
 import { type Properties, propertyBytes, variableIntegerBytes } from './properties.ts'

@@ -27,8 +27,8 @@ export interface SavedBinding {
 
 /**
  * Binds endpoints to this node. A binding of another node is replaced only if its CONNECT is earlier than the CONNECT of the new binding,
- * or if this node had received a signal about the old binding. With `ifFree`, a binding of another node is never replaced. Returns the
- * written bindings.
+ * or if this node had received a signal about the old binding when it bound the endpoint. With `ifFree`, a binding of another node is never
+ * replaced. Returns the written bindings.
  */
 export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<SavedBinding[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])

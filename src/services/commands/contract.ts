@@ -51,11 +51,14 @@ export interface OutstandingCommand {
 }
 
 /**
- * A service that delivers commands to devices that have no connection to the gateway. It is called for all endpoints and ignores endpoints
- * that are not its own.
+ * A service that delivers commands to devices that have no connection to the gateway. Its functions are called for all endpoints; the
+ * carrier ignores endpoints that it does not serve.
  */
 export interface CommandCarrier {
-  /** Called in the transaction that stores commands, so that the carrier can signal the node that reaches the devices at the commit. */
+  /**
+   * Called in the transaction that stores commands, so that the carrier can send a signal, with the commit, to the node that reaches the
+   * devices.
+   */
   committing(sql: Sql, endpoints: EndpointKey[]): Promise<void>
   /** Called after the transaction of `committing` has committed. */
   committed(endpoints: EndpointKey[]): void

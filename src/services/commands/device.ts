@@ -90,7 +90,8 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       return []
     },
 
-    // From now on, other nodes can find out which node has the endpoint. `catchUp` pushes the commands that other nodes stored before.
+    // From now on, other nodes can find out which node has the endpoint. `catchUp` pushes the commands that other nodes stored before this
+    // moment.
     async connectivityChanged(changes) {
       await Promise.all(changes.filter(({ connected }) => connected).map(({ endpoint }) => commands.catchUp(endpoint)))
     },

@@ -69,7 +69,10 @@ export interface CommandsService {
 }
 
 const defaultTtlMs = 60_000
-/** Two of these connections run single statements (kernel/db/pool.ts): one stores commands, the other stores results. */
+/**
+ * Maximum number of connections that store commands and results. Two of them run single statements (kernel/db/pool.ts): one stores
+ * commands, the other stores results.
+ */
 const writeConnectionsMax = 4
 
 export function createCommands(kit: Kit<CommandsSettings>, services: NeededServices): CommandsService {

@@ -42,7 +42,7 @@ function bodyOf<S extends OperationSchema>({ raw, body }: Request<S>): unknown {
   return body
 }
 
-/** Maximum size of a body with a megabyte of configuration and tens of thousands of endpoint ids. */
+/** Maximum size of the body of a batch: a megabyte of configuration and tens of thousands of endpoint ids. */
 const batchBytesMax = 4 * 1024 * 1024
 
 const update = { scope: 'endpoint:update', anyJson: true }

@@ -22,7 +22,10 @@ const knownMax = 20_000
 export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>
   holds(caller, scope, endpointResource(endpoint))
 
-/** Returns a function that finds endpoints. It caches them until they are unregistered. Simultaneous calls share a query. */
+/**
+ * Returns a function that finds endpoints. It caches them until they change their version or are unregistered. Simultaneous calls share a
+ * query.
+ */
 export function createEndpointLookup(
   register: Pick<Register, 'findAll'>,
   bus: Pick<Bus, 'subscribe' | 'onReset'>,

@@ -1,6 +1,6 @@
 /**
- * Pushes commands to connected devices. The node that has the connection reads the commands and pushes each once. For each connection of an
- * endpoint, it remembers the highest id that was pushed. Ids are committed in order, so no smaller id follows.
+ * Pushes commands to connected devices. The node that has the connection reads the commands and pushes each command once. For each
+ * connection of an endpoint, it remembers the highest id that was pushed. Ids are committed in order, so no smaller id follows.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
@@ -20,7 +20,7 @@ export interface Fresh extends store.EndpointKey {
 
 export interface Dispatch {
   addCarrier(carrier: CommandCarrier): void
-  /** Signals the nodes that have the endpoints, with the commit of `sql`. `committed` must be called after the commit. */
+  /** Signals the nodes that have connections of the endpoints, with the commit of `sql`. `committed` must be called after the commit. */
   committing(sql: Sql, endpoints: store.EndpointKey[]): Promise<void>
   /** Returns whether all of these endpoints are connected to this node, so that `committing` has nothing to do. */
   areHere(endpoints: store.EndpointKey[]): boolean
@@ -42,7 +42,10 @@ export interface Dispatch {
 interface Pushed {
   /** All commands up to this id were pushed. */
   upTo: number
-  /** Ids above `upTo` that were pushed. Commands of other types with ids above `upTo` were not pushed yet, or their push failed. */
+  /**
+   * Ids above `upTo` that were pushed. Set while commands of some types are pushed and commands of other types are not, for example because
+   * their push failed.
+   */
   beyond?: Set<number>
   retrying?: boolean
 }

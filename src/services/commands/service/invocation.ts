@@ -52,7 +52,7 @@ export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
 /** Maximum number of commands in a group. PostgreSQL takes 47 µs for each command of such a group, and 53 µs in a group of 200. */
 export const groupMax = 40
-/** Expected statuses of responses, for the audit log. */
+/** Expected statuses of the response. The audit record contains one of them, because it is stored before the response is known. */
 const statusOfResult = 200
 const statusWithoutResult = 202
 /** Maximum size of a payload that is stored together with other payloads, because a statement must not contain a hundred large payloads. */

@@ -41,9 +41,12 @@ export interface CommandsOfEndpoint {
 
 /** Maximum number of commands in the list of one endpoint. */
 const perEndpointMax = 1000
-/** Maximum size of a response in memory. Above it, lists of endpoints are truncated and pages are rejected. */
+/**
+ * Maximum size of a response in memory. Above it, `listOfEndpoints` truncates the lists of commands, and `listOfApplication` rejects the
+ * page.
+ */
 const responseBytesMax = 32_000_000
-/** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so their size is not checked. */
+/** The payloads of so few commands cannot exceed `responseBytesMax` by much, so their size is not checked on pages of at most this size. */
 const uncheckedSize = 20
 
 /** Returns whether an integer in a path can be the id of a command. If it cannot, the response is the same as for a missing command. */

@@ -36,8 +36,8 @@ export async function deleteOfEndpoints(sql: Sql, endpoints: Unregistered & { li
 }
 
 /**
- * Deletes the other rows of endpoints. If an endpoint was registered again and has got a command since, its numbering of commands
- * continues.
+ * Deletes the rows of unregistered endpoints in the tables `task_endpoints` and `endpoints`. If an endpoint was registered again and has
+ * got a command since, its numbering of commands continues.
  */
 export async function deleteEndpoints(sql: Sql, endpoints: Unregistered): Promise<void> {
   const { tenantId, endpointIds, until } = endpoints

@@ -40,8 +40,8 @@ export async function insertCommands(
 }
 
 /**
- * Inserts commands of different endpoints, each of which has room for one more according to its last count. It takes less time than
- * `insertCommands`. If the commands of an endpoint must be counted, the result contains undefined for its command.
+ * Inserts the commands of endpoints that have room for one more according to their last count; takes less time than `insertCommands`. The
+ * commands must be of different endpoints. The result contains undefined for a command whose endpoint must be counted again.
  */
 export async function insertWithoutCount(
   sql: Sql,

@@ -118,7 +118,8 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
 const readable = ['application:endpoint-filter:read', 'application:read', 'endpoint:read', scope]
 
 /**
- * Maximum number of attempts to write the members of a filter. An attempt is rolled back if it finds a version with an unchecked schema.
+ * Maximum number of attempts to write the members of a filter. An attempt is rolled back if it finds members of a version whose schema has
+ * not accepted the configuration yet.
  */
 const attemptsMax = 3
 
@@ -159,7 +160,7 @@ async function writeInDatabase(
   return undefined
 }
 
-/** Thrown to roll back a transaction that has found members of versions whose schema is not checked. */
+/** Thrown to roll back a transaction that has found members of versions whose schemas have not accepted the configuration yet. */
 class OtherVersions extends Error {
   readonly versionNames: string[]
   constructor(versionNames: string[]) {
@@ -211,7 +212,7 @@ async function writeMembers(
         endpointsCount += page.count
         after = page.count < endpointsPerWrite ? null : page.last
       }
-      // If the filter still has the same member set, all its members were written.
+      // A change of the filter gives it another member set. If the member set is still the same, all members were written.
       if ((await register.memberSet(sql, tenantId, filterId)) !== memberSet)
         throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were written`)
       await pushes.batchWritten(sql, { tenantId, configId })

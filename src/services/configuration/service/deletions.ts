@@ -25,8 +25,8 @@ const rowsPerStatement = 5000
 /** A content that has lost a reference is deleted only after this time, because a delivery that is being recorded may still refer to it. */
 const releasedMs = 5 * 60_000
 /**
- * Orphans are searched among the writes of this period. It is long enough that a write that began before its endpoint was unregistered has
- * ended.
+ * `sweep` looks for rows of unregistered endpoints among the writes of this period. It is longer than any request that began before its
+ * endpoint was unregistered.
  */
 const orphansMs = 2 * 3600_000
 

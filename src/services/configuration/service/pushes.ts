@@ -49,7 +49,7 @@ export interface Pushes {
   defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
   /** Pushes the configurations that an endpoint has not applied. Called after it has connected to this node. */
   onConnect(endpoint: store.DeviceRef): Promise<void>
-  /** Remembers the configurations that were pushed to a connection of this node. */
+  /** Remembers that a configuration was pushed to the endpoint's connection to this node. */
   handedOver(endpointId: string, name: string, configId: string): void
   /** Pushes the effective configurations again, on this node. */
   pushAgain(change: EndpointChange): void
@@ -79,7 +79,7 @@ interface Parts extends Deps {
   pushed: WeakMap<object, Map<string, string>>
 }
 
-/** Delay of the second check, for a connection that was being opened during the write. */
+/** Time after which the connection of an unconnected endpoint is looked up again, because it may have been opened during the write. */
 const recheckMs = 1000
 const attemptsMax = 5
 const endpointsPerPage = 500
@@ -235,7 +235,9 @@ async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceR
   }
 }
 
-/** Sends a few at a time with pauses in between, so that other requests and devices do not wait for thousands of pushes. */
+/**
+ * Runs the work for a few items at a time, with pauses in between, so that other requests and devices do not wait for thousands of pushes.
+ */
 async function inTurn<T>(items: T[], pace: Pace, work: (item: T) => Promise<void>) {
   for (let at = 0; at < items.length; at += concurrentPushes) {
     await Promise.all(items.slice(at, at + concurrentPushes).map(work))
