@@ -160,7 +160,8 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, 
       return subject
     },
     async callerOf(requested) {
-      // The requested entry may have been evicted from the cache. Events do not invalidate evicted entries, so the cached entry is used.
+      // The requested entry may have been evicted from the cache. Events do not invalidate evicted entries, so the entry that is in the
+      // cache now is used.
       const subject = access.subjectOf(requested.key)
       if (subject.validUntil > now().getTime()) {
         if (subject.cachedCaller) return await subject.cachedCaller

@@ -23,7 +23,7 @@ interface CachedToken {
   tenantId: string
   subject: Subject
   validUntil: number
-  /** Ids as in `TokensDenied`. Empty for a token of an external issuer. */
+  /** Ids by which `TokensDenied` can end the token: of the token and of its login. Empty for a token of an external issuer. */
   ids: string[]
 }
 

@@ -11,7 +11,7 @@ const countedMin = 100
 export interface HeldPermissions {
   /**
    * Replaces the counted number of permissions of a cache entry. If the caches now hold too many permissions, calls `drop` of other
-   * entries.
+   * entries, the one that was loaded first before the others.
    */
   hold(entry: object, permissions: number, drop: () => void): void
   readonly total: number

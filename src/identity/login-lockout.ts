@@ -37,9 +37,12 @@ export interface ReservedAttempt {
 }
 
 export interface LoginLockout {
-  /** Reserves a slot before a slow check. */
+  /** Reserves a slot before a slow check, such as the check of a password. */
   reserve(attempt: AttemptKey): Promise<Wait | ReservedAttempt>
-  /** Reads the state before a fast check, without a reservation. `known` is true if wrong attempts have been counted. */
+  /**
+   * Reads the state before a fast check, such as the comparison of a client secret, without a reservation. `known` is true if wrong
+   * attempts have been counted.
+   */
   read(attempt: AttemptKey): Promise<{ wait: number; known: boolean }>
   /** Counts a failed fast check. If `wait` is above 0, a lockout has begun meanwhile, and the attempt gets 429. */
   countFailure(attempt: AttemptKey): Promise<Wait>

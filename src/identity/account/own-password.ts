@@ -18,7 +18,10 @@ export interface OwnPassword {
     userId: string,
     passwords: { present: string; next: string; address: string },
   ): Promise<PasswordChange>
-  /** Sets a password without checking the current password. `permit` runs in the same transaction and must return true. */
+  /**
+   * Sets a password without checking the current password. `permit` runs in the same transaction; if it returns false, nothing is changed
+   * and the result is `gone`.
+   */
   set(
     tenantId: string,
     user: User,

@@ -87,7 +87,8 @@ export async function mayActAs(ctx: Ctx, sql: Sql, tenantIds: readonly string[])
 function holdsAllOf(ctx: Ctx, { tenantId, clientId, status, roles, grants }: BackendRow): boolean {
   const { caller } = ctx
   if (caller.tenantId === tenantId && caller.subject.type === 'client' && caller.subject.id === clientId) return true
-  // The tenant is still being created, so the permissions of its client are unknown. A caller with its secret would get them later.
+  // The tenant is still being created, so the permissions of its client are unknown. A caller that sees the client's secret now could use
+  // these permissions later.
   if (!builtStatuses.has(status)) return holds(caller, everyScope, onTenant(tenantId))
   try {
     requirePermissions({ ...ctx, signal: ctx.signal, tenantId }, permissionsOf(tenantId, roles, grants))

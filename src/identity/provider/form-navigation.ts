@@ -7,7 +7,7 @@ import type { Form } from './library.ts'
 const authorizationPath = 'protocol/openid-connect/auth'
 const logoutPath = 'protocol/openid-connect/logout'
 
-/** Returns a query with the parameters of the form. Returns undefined if the request is not such a navigation. */
+/** Returns a query with the parameters of the form. Returns undefined for a request that needs no redirect to GET. */
 export function queryOfForm(
   { method, path, query }: { method: string; path: string; query: string },
   form: Form,

@@ -26,7 +26,7 @@ export const inOneTransaction =
     const { refreshedLogin } = extrasOf(ctx)
     try {
       await core.transaction.run(async () => {
-        // Two requests of one login change the same rows in different orders, which could deadlock. The lock prevents that.
+        // The lock prevents a deadlock: two concurrent requests of one login change the same rows in different orders.
         if (refreshedLogin !== undefined) await lockLogin(core.transaction.sql(), realm.tenantId, refreshedLogin)
         await next()
         // A rejected request is committed too, because the reuse of a refresh token ends all tokens of its login. An internal error is

@@ -11,7 +11,10 @@ import type { SecondFactors } from './factors.ts'
 import { newTotpSecret, totpUri } from './totp.ts'
 import { authenticationOptions, isWebAuthnPossible, registrationOptions } from './webauthn.ts'
 
-/** The state of a login after the password. In the stage `codes`, the factor is added and the recovery codes were shown. */
+/**
+ * The state of a login after the password. In the stage `codes`, the factor has been added and the recovery codes have been shown, but the
+ * user has not confirmed yet that they are kept.
+ */
 export interface FlowState {
   stage: 'factor' | 'enrol' | 'codes'
   /** The challenge for the security key on the last page. */

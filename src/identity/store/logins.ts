@@ -1,4 +1,7 @@
-/** SQL of the logins of one user. A login is a grant. The session of a browser contains the grants of its clients. */
+/**
+ * SQL of the logins of one user. A login is a grant. The session of a browser contains the grants of all clients to which the user has
+ * signed in with this browser.
+ */
 import type { Fragment, Sql } from '../../kernel/db.ts'
 
 export interface LoginRow {

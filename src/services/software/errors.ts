@@ -1,6 +1,7 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// Each kind of path has one error text. It is the same if the object is missing, belongs to another tenant or is not permitted.
+// Each kind of object has one 'not found' error. It is the same whether the object is missing, belongs to another tenant or is not
+// permitted, so that it does not reveal which objects exist.
 export const NoApplicationWithSoftware = defineError<{ appName: string }>(
   'no_such_application_of_software',
   404,

@@ -1,4 +1,4 @@
-/** Finds problems in the upgrade graph. These warnings do not prevent a rollout. */
+/** Finds problems in the upgrade graph of the versions of an application. They are shown as warnings, and do not prevent a rollout. */
 import type { Plan } from './plan.ts'
 
 /** Returns all versions that can be reached from `starts` over one or more edges. */

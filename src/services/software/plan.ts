@@ -93,7 +93,7 @@ export const planWith = (plan: Plan, number: number, change: Partial<PlannedVers
     plan.versions.map((version) => (version.number === number ? { ...version, ...change } : version)),
   )
 
-/** Returns the bits of the filters whose date has passed. */
+/** Returns the bits of the filters that have no date or whose date has passed. */
 export const dueBits = ({ filters }: PlannedVersion, at: number): number[] =>
   filters.flatMap(({ bit, date }) => (bit !== undefined && (date === undefined || date <= at) ? [bit] : []))
 
@@ -136,7 +136,10 @@ export interface TargetRule {
   general: number | null
 }
 
-/** Returns the rules at a time. Versions below the highest general version can never be a target, so they are left out. */
+/**
+ * Returns the rules at the time `at`, one for each current version. Versions below the highest general version can never be a target, so
+ * they are left out.
+ */
 export function targetRules(plan: Plan, at: number): TargetRule[] {
   const rules: TargetRule[] = []
   for (const [from, versions] of plan.candidates) {

@@ -1,6 +1,6 @@
 /**
- * Built-in roles and scopes of this release. The first start of a release inserts the new ones. A job then updates the existing realms in
- * batches, so that many realms do not delay the start.
+ * Built-in roles and scopes of this release. The first start of a release inserts the roles and scopes that are new in this release. A job
+ * then updates the existing realms in batches, so that many realms do not delay the start.
  */
 import { createHash } from 'node:crypto'
 import { type BuiltInRole, builtInRoles, type Identity } from '../../identity/contract.ts'

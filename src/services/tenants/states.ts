@@ -12,7 +12,10 @@ export const tenantStatuses = [
 ] as const
 export type TenantStatus = (typeof tenantStatuses)[number]
 
-/** The cause of a transition: a request with `status`, a change of the realm's versions, the build job, or a deletion. */
+/**
+ * The cause of a transition: a request with `status`, a change of the catalogue entries that the realm is built from, the build job, or a
+ * deletion.
+ */
 export type TransitionCause = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')

@@ -27,7 +27,7 @@ const hasherWith =
 export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): LookupKey {
   let cachedHasher: HashToken | undefined
   let resets = 0
-  // After a restore, the hashes belong to the restored key.
+  // A restore of the database may also replace the key, and the restored hashes need the restored key.
   bus.onReset(() => {
     cachedHasher = undefined
     resets++

@@ -36,8 +36,8 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
 }
 
 /**
- * `scopesMax` limits the scopes that are given to a subject, because each node keeps them in memory. Grants of creators do not count: a caller
- * may register any number of endpoints.
+ * Creates the operations on grants. `scopesMax` limits the scopes that are given to a subject, because each node keeps them in memory.
+ * Grants of creators do not count: a caller may register any number of endpoints.
  */
 export function createGrants(
   { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,

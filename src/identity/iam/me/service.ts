@@ -132,7 +132,7 @@ async function listSessions({ db, now, core }: Deps, ctx: Ctx, authorization: st
   return { content }
 }
 
-/** Returns only the declared fields. Before that, makes checks that a schema cannot express. */
+/** Makes the checks that a schema cannot express, and returns only the declared fields. */
 function documentOf({ zone, language, theme, columns, views, other }: Preferences): Preferences {
   if (zone !== undefined && !isZone(zone)) throw invalidField('zone', 'expected a time zone such as Europe/Berlin')
   return {

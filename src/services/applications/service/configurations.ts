@@ -26,7 +26,7 @@ export interface ConfigurationOperations {
   exportAll(selection: ConfigurationSelection): AsyncIterable<string>
   replaceForTenant(ctx: Ctx, query: TenantConfigurationQuery, envelope: unknown): Promise<void>
   readForTenant(ctx: Ctx, query: TenantConfigurationQuery): Promise<Document>
-  /** Returns the effective configuration of a version, or of the application without a version. */
+  /** Returns the effective configuration of a version, or of the application if no version is given. */
   effective: Applications['configuration']
   effectiveForTenant: Applications['tenantConfiguration']
 }

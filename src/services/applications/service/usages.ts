@@ -1,4 +1,4 @@
-/** The registry of objects that use applications and versions. */
+/** Registers the kinds of objects that use applications and versions, and checks whether an application or version is in use. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationUsage } from '../contract.ts'
 import { StillUsed } from '../errors.ts'

@@ -87,7 +87,8 @@ async function applied(
   const recorded = version && (await record(deps, application, version, { endpointId, ok, statusCode, reasonPhrase }))
   metrics.reported(recorded ? (ok ? 'applied' : 'failed') : 'unknown')
   if (!recorded) return false
-  // The filters are read in a second transaction, because an event about a new match changes nothing before the row is committed.
+  // The filters are read in a second transaction, after the commit of the row: an event about a new match updates only rows that are
+  // committed, so a match that arrived during the first transaction would be missed.
   if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
   if (version.threshold && version.state === 'active') await checkThreshold(deps, application, version)
   if (deps.gateway.isConnected(endpointId)) pushes.afterReport(application, endpointId)

@@ -18,7 +18,7 @@ export interface Memberships {
   refresh(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<string[]>
   /** Reads which filters an endpoint without a row matches. */
   read(application: ApplicationKey, endpointId: string): Promise<Matches>
-  /** Handles a change of a filter: its members are read again, or the filter is removed with its bit. */
+  /** Handles a change of a filter: its members are read again or, if the filter was deleted, the filter is removed with its bit. */
   filterChanged(sql: Sql, application: ApplicationKey, filterId: string): Promise<void>
   /** Returns whether versions of the application name this filter. */
   isNamed(sql: Sql, application: ApplicationKey, filterId: string): Promise<boolean>

@@ -116,7 +116,7 @@ function viewOf(plan: Plan, row: store.EndpointRow) {
   }
 }
 
-/** The number of a version that does not exist. No endpoint has this number. */
+/** Stands for a version name that does not exist. No endpoint has this number, so the query finds no endpoints. */
 const noNumber = -1
 
 function selectionOf(plan: Plan, query: EndpointQuery): store.EndpointSelection {

@@ -165,7 +165,10 @@ export async function forgetFailures(
 
 const shards = 16
 
-/** Counts a report for the failure threshold. Each endpoint counts once, with its last report. Must be called after `insertReport`. */
+/**
+ * Counts a report for the failure threshold. Each endpoint counts once, with its last report. Must be called after `insertReport` in the
+ * same transaction, whose lock on the row of the endpoint makes reports of one endpoint count one after the other.
+ */
 export async function countReport(sql: Sql, { tenantId, applicationName }: ApplicationKey, report: Report) {
   const { endpointId, number, epoch, ok, at } = report
   await sql`

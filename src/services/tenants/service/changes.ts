@@ -54,8 +54,8 @@ export async function update(
 }
 
 /**
- * Returns whether a realm field has changed. For a FAILED tenant, a field that is given but unchanged is enough, because it requests a
- * retry.
+ * Returns whether a field from which the realm is built has changed. For a FAILED tenant, a field that is given but unchanged is enough,
+ * because it requests a retry.
  */
 function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fields)[]): boolean {
   if (tenant.status === 'FAILED') return realmFields.some((field) => fields[field] !== undefined)

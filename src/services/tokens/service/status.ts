@@ -50,7 +50,8 @@ async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.Tok
       sql,
       TokenStatusChanged,
       rows.map((token) => ({ ...token, from, to })),
-      // Another node may still have the token cached as Inactive. At its own first use, that node reads the token again (validation.ts).
+      // Another node may still have the token cached as Inactive. When the token is used there for the first time, that node reads it again
+      // (validation.ts).
       { thisNodeOnly: true },
     )
     return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))
