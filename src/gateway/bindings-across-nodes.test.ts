@@ -75,7 +75,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await waitUntilBoundAt(endpointId, two)
-  // The node of this write hung, and the client has connected to the other node in the meantime.
+  // This write simulates a node that hung while the client connected to the other node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
   const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }

@@ -105,7 +105,7 @@ describe('connections of one address', () => {
     assert.equal(refused.evictionClass, 'closing')
   })
 
-  test('changes of a closed connection are ignored', () => {
+  test('changes of the eviction class of a closed connection are ignored', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     const gone = arrive('a')!
     limits.releaseSlot(gone)

@@ -45,7 +45,7 @@ test('the message of a client that sends CONNECT, PUBLISH and DISCONNECT in one 
   )
 })
 
-test('when many clients connect with the same id, the last client has the session, and each endpoint is bound to its last connection', async () => {
+test('when several clients connect with the same id, the last client has the session, and each endpoint is bound to its last connection', async () => {
   const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
   const first = await connected(port, { clientId: 'counter' })
   first.send(publish(`${one.prefix}/json`))

@@ -242,7 +242,7 @@ test('versions of an application can use only the extensions that the applicatio
   assert.equal(await statusOf('dcx'), 200)
 })
 
-test('an endpoint follows the version that its device names', async () => {
+test('the version of an endpoint changes to the version in the topic of the latest message of its device', async () => {
   const { app } = await anApplication(['v1', 'v2'])
   const { endpointId, token } = await anEndpoint(`${app}-v1`)
   const sensor = await device()

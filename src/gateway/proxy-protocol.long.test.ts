@@ -161,7 +161,7 @@ suite('behind a proxy', () => {
     }
   })
 
-  test('extensions after the addresses are ignored', async () => {
+  test('protocol extensions after the addresses in a header are ignored', async () => {
     const socket = await open()
     const extension = Buffer.concat([Buffer.from([0x02, 0, 11]), Buffer.from('example.com')])
     socket.write(Buffer.concat([header([192, 0, 2, 8, 10, 0, 0, 1, ...ports, ...extension]), connectBytes('extended')]))

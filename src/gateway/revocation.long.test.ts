@@ -53,7 +53,7 @@ for (const status of ['Suspended', 'Revoked'])
     }
   })
 
-test('a connection whose only endpoint is revoked is closed', async () => {
+test('a connection is closed when the token of its only endpoint is revoked or deleted, or the endpoint is unregistered', async () => {
   const endings: ((endpointId: string) => Promise<unknown>)[] = [
     (endpointId) => setTokenStatus(endpointId, 'Revoked'),
     async (endpointId) => {

@@ -68,7 +68,7 @@ describe('API keys', () => {
     }
   })
 
-  test('if the permissions of its owner change, the permissions of an existing key change too', async () => {
+  test('the permissions of an existing key change when the permissions of its owner change', async () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })
@@ -141,7 +141,7 @@ describe('API keys', () => {
     await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 200), within)
   })
 
-  test('a grant to a key counts only if its owner has the same permission', async () => {
+  test('a grant to a key counts only if the owner of the key has the same permission', async () => {
     const { userId, keyId, key } = await withKey('narrow', ['endpoint-reader'], { scopes: [] })
     const readPermissions = async () => (await waypost.withKey(key)(me)).body.permissions
     const subject = { type: 'api-key', id: keyId }

@@ -49,7 +49,7 @@ describe('authentication', () => {
     })
   })
 
-  test('a token or key with a text that PostgreSQL cannot store is answered with 401', async () => {
+  test('a request whose token or key contains text that PostgreSQL cannot store is answered with 401', async () => {
     const none = Buffer.from('{"alg":"none","kid":"a\\u0000b"}').toString('base64url')
     const ours = `${waypost.baseUrl}/auth/realms/`
     for (const iss of [

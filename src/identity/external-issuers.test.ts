@@ -126,7 +126,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
 
-  test('the audience selects the tenant of a shared issuer, and a later registration does not get tokens of an earlier registration', async () => {
+  test('if several tenants register one issuer, the audience of a token selects the tenant, and a later registration gets no tokens of an earlier registration', async () => {
     await waypost.realm('squatter')
     const shared = await aProvider()
     const other = waypost.as(aTenantAdmin('squatter'))
@@ -282,6 +282,6 @@ for (const [what, isAccess, claims, headerType] of kinds)
     assert.equal(isAccessToken(headerType, { sub: 'u-1', aud: 'waypost', ...claims }), isAccess)
   })
 
-test('roles are read from the claim that the registration names', () => {
+test('roles are read from the claim that the registration of the issuer names', () => {
   for (const [claim, payload, roles] of claims) assert.deepEqual(rolesOf(payload, claim), roles, String(claim))
 })

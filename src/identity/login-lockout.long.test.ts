@@ -52,7 +52,7 @@ test('wrong passwords lock the account for one minute, and further wrong passwor
   await resetAll()
 })
 
-test('concurrent guesses do not exceed the limit', async () => {
+test('of many guesses at the same time, only as many are checked as the limit allows', async () => {
   const answers = await Promise.all(Array.from({ length: 16 }, () => guess('ada')))
   assert.deepEqual([count(answers, 400), count(answers, 429)], [2, 14])
   await resetAll()

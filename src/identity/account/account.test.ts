@@ -80,7 +80,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account rejects forms of other web pages, other methods and unknown paths', async () => {
+  test('the page of the account rejects forms that other web sites send, other methods and unknown paths', async () => {
     const post = (site: string) =>
       call(`${realm.url}/account`, { method: 'POST', headers: { 'sec-fetch-site': site }, body: new URLSearchParams() })
     assert.equal((await post('cross-site')).status, 403)
@@ -188,7 +188,7 @@ suite('a forgotten password', () => {
     const token = await tokenFor('gina@example.org')
     const rows = await waypost.kit.db.sql`select id, payload from identity.artefacts where model = 'PasswordReset'`
     assert.ok(!JSON.stringify(rows).includes(token), 'the token must not be stored in plain text')
-    // Programs that check links in e-mails do not consume the token.
+    // Opening the page does not consume the token, because programs that check links in e-mails open the page too.
     for (let n = 0; n < 2; n++)
       assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /for gina at Acme/)
     assert.equal((await set(token, 'qwertyuiop')).status, 400)

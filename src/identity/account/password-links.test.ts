@@ -87,7 +87,7 @@ suite('a link to choose a password', () => {
     assert.equal((await choose(overtaken.token)).status, 400)
   })
 
-  test('of two uses of a link at the same time, one succeeds', async () => {
+  test('of three uses of a link at the same time, one succeeds', async () => {
     const { token } = await aLink('eve')
     const answers = await Promise.all([choose(token), choose(token, 'a third good phrase'), choose(token)])
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [303, 400, 400])
@@ -111,7 +111,7 @@ suite('a link to choose a password', () => {
   })
 })
 
-suite('the login after the choice', () => {
+suite('the login after the choice of a password', () => {
   /** Chooses a password in a browser. Returns the browser, which then has a ticket (a cookie for one login without the password). */
   async function chosen(username: string) {
     const browser = aBrowser()
@@ -125,7 +125,7 @@ suite('the login after the choice', () => {
     return await browser.go(new URL(location, realm.url).href)
   }
 
-  test('the login after the choice needs no password the first time', async (t) => {
+  test('the login after the choice of a password needs no password the first time', async (t) => {
     const browser = await chosen('gina')
     const warnings = t.mock.method(waypost.http.app.log, 'warn')
     const answer = await start(browser)
@@ -142,7 +142,7 @@ suite('the login after the choice', () => {
     assert.ok(![...browser.jar.values()].some(({ name }) => name === 'waypost_ticket'))
   })
 
-  test('the login after the choice needs the password if the ticket was used, is wrong or expired, or belongs to another realm or a disabled user', async () => {
+  test('the login after the choice of a password needs the password if the ticket was used, is wrong or expired, or belongs to another realm or a disabled user', async () => {
     const browser = await chosen('hana')
     const ticket = [...browser.jar.entries()].find(([, { name }]) => name === 'waypost_ticket')!
     assert.equal((await start(browser)).status, 303)
@@ -166,7 +166,7 @@ suite('the login after the choice', () => {
     assert.match((await ofOtherRealm.go(new URL(location, other.url).href)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the login after the choice asks for the second factor if the realm requires one', async () => {
+  test('the login after the choice of a password asks for the second factor if the realm requires one', async () => {
     const { sql } = waypost.kit.db
     const strict = await waypost.addRealm('strict')
     await waypost.kit.db.tx(async (tx) => {

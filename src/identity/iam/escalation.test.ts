@@ -200,7 +200,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await answer).status, 403)
   })
 
-  test('a caller with fewer permissions can require second factors, but cannot turn them off', async () => {
+  test('a caller without the permissions of all roles can require second factors, but cannot make them optional or turn them off', async () => {
     const set = (by: Ask, secondFactor: string) => by(`PUT ${root}/realm`, { secondFactor })
     assert.equal((await set(manager, 'required')).status, 200)
     for (const secondFactor of ['optional', 'off'])

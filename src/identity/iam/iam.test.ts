@@ -62,7 +62,7 @@ describe('management of a realm', () => {
     assert.equal((await nobody(`POST ${root}/clients/acme-back/secret`)).status, 404)
   })
 
-  test('a change without its scope is answered with 403 if the caller may read the object', async () => {
+  test('a change by a caller without the scope for it is answered with 403 if the caller may read the object', async () => {
     const { body: user } = await create('/users', { username: 'read only' })
     const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
     assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)

@@ -296,14 +296,14 @@ suite('changing an application', () => {
     assert.equal(publishedEvents.at(-1)?.event, 'applications.application.updated')
   })
 
-  test('changing an application without a change succeeds and publishes no event', async () => {
+  test('changing an application with a request that changes no field succeeds and publishes no event', async () => {
     const name = await anApplication()
     const eventsBefore = publishedEvents.length
     assert.equal((await admin(`PATCH ${root}/applications/${name}`, { unknown: 1 })).status, 204)
     assert.equal(publishedEvents.length, eventsBefore)
   })
 
-  test('changing an application without the scope gets 403 if the caller may read it', async () => {
+  test('changing an application without the scope is answered with 403 if the caller may read the application', async () => {
     const name = await anApplication()
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
     const writer = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))

@@ -93,7 +93,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(both.body, envelope)
   })
 
-  test('the configuration of an application is accepted with `kaa` and returned with `platform`', async () => {
+  test('the configuration of an application is accepted with the key `kaa` and returned with the key `platform`', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     assert.equal((await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { a: 1 }, 'kaa'))).status, 204)

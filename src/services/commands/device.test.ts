@@ -310,7 +310,7 @@ suite('pushes', () => {
     assert.deepEqual(caughtUp, [endpoint.endpointId, endpoint.endpointId])
   })
 
-  test('a device observes pushes of one type, or of all types', async () => {
+  test('a request with `observe` turns pushes of one type, or of all types, on or off', async () => {
     const { send, observed } = aDevice(reboot, light)
     assert.deepEqual((await send('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
     await send('/command/light')

@@ -28,7 +28,7 @@ test('configurations are deleted with their endpoint, but configurations of an e
   await post('/config/json')
   await put(2)
   assert.equal((await system(`endpoints/${endpointId}`)).status, 201)
-  // The test moves the dates of the rows, because the clock of the node that wrote the configurations may be ahead.
+  // The test moves the dates of the rows into the future, as if a node whose clock is ahead had written them.
   for (const [table, column, date] of [
     ['endpoint_configs', 'endpoint_id', 'updated_date'],
     ['sent_configs', 'endpoint_id', 'dispatched_date'],

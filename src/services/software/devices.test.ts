@@ -77,7 +77,7 @@ suite('a device that polls', () => {
     }
   })
 
-  test('a device that fails keeps its version and is offered the target again', async () => {
+  test('a device that could not apply its target keeps its version and is offered the target again', async () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')

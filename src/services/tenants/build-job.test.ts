@@ -56,7 +56,7 @@ describe('building a realm', { concurrency: true }, () => {
     }
   })
 
-  test('building a realm builds a FAILED tenant again when its version is sent once more after the template was corrected', async () => {
+  test('the realm of a FAILED tenant is built again when the same template version is sent once more after the template was corrected', async () => {
     const { admin, waitForStatus } = fixture
     const { body } = await admin('POST /api/v1/templates/realms', {
       template: { accessTokenLifespan: 'soon' },

@@ -76,7 +76,7 @@ describe('the catalogues of v1', () => {
   })
 
   for (const [path, [first, second]] of Object.entries(bodies))
-    test(`${path} is created, read, listed, replaced and deleted`, async () => {
+    test(`an entry of ${path} is created, read, listed, replaced and deleted`, async () => {
       const { admin } = fixture
       const created = await admin(`POST /api/v1${path}`, first)
       assert.equal(created.status, 201, created.text)
@@ -155,7 +155,7 @@ describe('the catalogues of v1', () => {
     }
   })
 
-  test('a template is plain data with any keys', async () => {
+  test('a template may have any keys, and a key such as __proto__ is only data', async () => {
     const { admin, createAvailable } = fixture
     const template =
       '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'

@@ -72,7 +72,7 @@ async function serveDuring(work: () => Promise<void>) {
   return refused
 }
 
-test('a PUT that changes nothing changes neither the tenant nor its realm', async () => {
+test('a PUT with the values that a tenant already has does not rebuild its realm, and leaves the tenant as it was', async () => {
   const before = await platform(`GET ${tenantPath}`)
   const realm = await revision()
   const fields = ['realm_template_version', 'realm_scopes_version', 'client_backend_version', 'client_frontend_version']

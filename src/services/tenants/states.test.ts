@@ -22,7 +22,7 @@ const allowed: [TransitionCause, TenantStatus, TenantStatus][] = [
   ['deletion', 'DISABLED', 'DELETED'],
 ]
 
-test('a tenant changes its status only by the transitions of the specification', () => {
+test('a tenant changes its status only by the listed transitions', () => {
   assertTransitions(isAllowed, { states: tenantStatuses, causes: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 

@@ -122,7 +122,7 @@ describe('tenant manager v1', () => {
     ])
   })
 
-  test('`user` creates the first administrator, whose password is shown once', async () => {
+  test('the field `user` of a registration creates the first administrator, whose password is shown once', async () => {
     const { admin, realm, loginStatus, waitForStatus } = fixture
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))

@@ -52,7 +52,7 @@ suite('provisioning a token', () => {
     await provision(foreign.endpointId, { applicationName: otherApplication.app, token })
   })
 
-  test('an unknown application, or an application to which the endpoint does not belong, gets 400', async () => {
+  test('provisioning a token for an unknown application, or for an application to which the endpoint does not belong, is answered with 400', async () => {
     const { app } = await anApplication()
     const otherApplication = await anApplication()
     const { endpointId } = await anEndpoint(app)

@@ -260,7 +260,7 @@ suite('functions for the register', () => {
     assert.ok(await api.validate({ token, versionName: version }))
   })
 
-  test('an endpoint with the id of an endpoint of a deleted tenant does not inherit its tokens', async () => {
+  test('a new endpoint with the same id as an endpoint of a deleted tenant does not inherit the tokens of that endpoint', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app, { tenantId: 'gone' })
     // The version belongs to another tenant than the token.

@@ -20,7 +20,7 @@ describe('limits of grants', () => {
     scopes = ['endpoint:read', 'endpoint:update'],
   ) => waypost.as(aTenantAdmin('acme'))(`POST ${root}/grants`, { subject, resource, scopes })
 
-  test('a subject has a limited number of granted scopes, and a deletion makes room', async () => {
+  test('the number of scopes that are granted to a subject is limited, and the deletion of a grant makes room', async () => {
     const subject = { type: 'user', id: await waypost.user('acme', 'granted') }
     let last = ''
     for (let n = 0; n < limit / 2; n++) {
