@@ -20,8 +20,8 @@ export interface Clients {
   /** Returns true if the credentials or the tenant of the client may have changed since the client was accepted. */
   isStale(client: Client): boolean
   /**
-   * Calls the listener when credentials were suspended, revoked or deleted. After a reset, the argument is undefined: it may be any
-   * credentials.
+   * Calls the listener when credentials were suspended, revoked or deleted. After a reset it is called with undefined, because any
+   * credentials may have changed.
    */
   onEnd(listener: (which: { credentialId: string } | { tenantId: string } | undefined) => void): void
 }

@@ -4,7 +4,9 @@
  */
 import { type Bucket, drawTokens, newBucket, type Rate, returnTokens } from '../kernel/rate-limit.ts'
 
-/** The number of messages and bytes that a connection or tenant may send per second. A burst may have the same size. */
+/**
+ * The number of messages and bytes that a connection or tenant may send per second. After a silent second, it may send this much at once.
+ */
 export interface TrafficRate {
   messages: Rate
   bytes: Rate

@@ -3,9 +3,9 @@
  * thousands of permissions.
  */
 
-/** A permission takes about 150 bytes. */
+/** Maximum number of permissions in all caches together. A permission takes about 150 bytes. */
 const permissionsMax = 1_000_000
-/** Callers with fewer permissions are not counted, because the caches limit their number. */
+/** Entries with fewer permissions are not counted, because each cache limits the number of its entries. */
 const countedMin = 100
 
 export interface HeldPermissions {

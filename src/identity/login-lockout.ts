@@ -122,7 +122,8 @@ export function createLoginLockout(
     })
     recordEvent(audit, attempt, 'logins.failed')
     for (const [index, { limit, kind }] of keys.entries()) {
-      // The attempt whose count equals the limit reports the lockout. Attempts that were in progress then have greater counts.
+      // The attempt whose count equals the limit reports the lockout. Attempts that were in progress at that moment get greater counts, so
+      // the lockout is reported once.
       if (counts[index] !== limit) continue
       recordEvent(audit, attempt, 'logins.locked')
       const secret = attempt.subject?.type === 'user' ? 'user-password' : 'client-secret'

@@ -130,7 +130,7 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (retainHandling === 3) throw protocolError('retain handling 3')
     const noLocal = (options & 4) !== 0
     if (noLocal && isShared(filter)) throw protocolError('a shared subscription has the option No Local')
-    // Set options only if present: a packet may hold hundreds of subscriptions, usually without options.
+    // Absent options get no property, to save memory: a packet may hold hundreds of subscriptions, usually without options.
     const subscription: Subscription = { filter, qos: qos as Qos }
     if (noLocal) subscription.noLocal = true
     if (options & 8) subscription.retainAsPublished = true

@@ -5,7 +5,7 @@ import { Code, MqttError, malformed } from './codes.ts'
 /** The read buffer that all MQTT sockets without TLS share. Data must be copied before the next read. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
-/** The buffer that is being parsed, if it is not reused for other data. Parts of such a buffer need not be copied. */
+/** The buffer that is being parsed; undefined if it will be reused for other data. Parts of this buffer need not be copied. */
 let unshared: Buffer | undefined
 export const isUnshared = (source: Buffer) => source === unshared
 export function setUnshared(source: Buffer | undefined) {

@@ -13,9 +13,9 @@ export interface BindingRow {
 
 export interface NewBinding extends BindingRow {
   nodeId: string
-  /** See `Binding` in connection-state.ts. */
+  /** Claim number of the CONNECT that opened the connection. */
   claim: number
-  /** See `Binding` in connection-state.ts. */
+  /** The highest number of an earlier binding of the endpoint that this node knew when it bound the endpoint. */
   follows: number
 }
 

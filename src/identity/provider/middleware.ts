@@ -16,7 +16,7 @@ const exchangeGrants = new Set<unknown>(['refresh_token', 'authorization_code'])
 
 const corsHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
 
-/** Thrown to roll back after the response is written. */
+/** Thrown to roll back the transaction. The error response is set already and is sent unchanged. */
 const rollback = Symbol('rollback')
 
 export const inOneTransaction =

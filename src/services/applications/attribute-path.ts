@@ -11,9 +11,9 @@ const anyCharacters = Symbol('*')
 
 interface Step {
   key: string
-  /** Present only for a key with wildcards. */
+  /** The characters and wildcards of the key. Present only for a key with wildcards. */
   pattern?: PatternUnit[]
-  /** True for an unescaped `#`. */
+  /** True if the key is an unescaped `#`, which counts the elements of an array, or applies the rest of the path to each element. */
   isEach: boolean
 }
 

@@ -32,7 +32,7 @@ const readResult = jsonPayload(Result, options)
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
-/** Keeps the first result of each command. It finishes the command, so later results are ignored. */
+/** Keeps the first result of each command. The first result finishes the command, so later results are ignored. */
 const firstResults = (results: Static<typeof Result>[]) => {
   const seen = new Set<number>()
   return results.filter(({ id }) => !seen.has(id) && seen.add(id))

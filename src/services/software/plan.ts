@@ -21,7 +21,7 @@ export interface PlannedVersion {
   strategy: RolloutStrategy
   state: RolloutState
   filters: PlannedFilter[]
-  /** False while the file is missing and `skipDispatchingToEndpoint` is set. */
+  /** False while the version must not be offered, because its file is missing and `skipDispatchingToEndpoint` is set. */
   hasContent: boolean
   /** The failure threshold; absent for a version without a threshold. */
   threshold?: { percent: number; minimumAttempts: number }

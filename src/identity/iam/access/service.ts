@@ -23,7 +23,10 @@ export function createAccessExplanation({ db, now, scopes }: Deps) {
   }
 }
 
-/** Returns the resources whose permissions apply: platform and tenant, then the given resources, the resource in question last. */
+/**
+ * Returns the resources on which a permission counts: platform and tenant, then the given resources. The last is the resource that the
+ * caller asks about; the others contain it.
+ */
 function pathOf(tenantId: string, resources: string[]) {
   const names = resources.map(canonicalResource).filter((name) => name !== tenantSystem && name !== platformSystem)
   const isPlatform = resources.length === 1 && canonicalResource(resources[0]!) === platformSystem

@@ -28,9 +28,9 @@ export interface Question {
   scope: string
   /** Resources whose permissions apply: the resource itself and all resources that contain it. */
   path: string[]
-  /** True if scopes of roles on the tenant apply. */
+  /** True if the answer includes scopes that a role gives on the tenant. */
   onTenant: boolean
-  /** True if scopes of roles on the platform apply. */
+  /** True if the answer includes scopes that a role gives on the platform. */
   onPlatform: boolean
   now: Date
 }

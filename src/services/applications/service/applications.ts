@@ -122,7 +122,8 @@ export function createApplicationOperations(
     async deleteTenantData(sql, tenantId) {
       // The identity service deletes the grants with the realm.
       const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
-      // The statements are sent in this order without waiting for each answer, because a tenant can have 100,000 applications.
+      // The statements are sent in this order without waiting for each answer. A tenant can have 100,000 applications, so 100,000 round
+      // trips would take too long.
       await Promise.all([
         ...versions.map((version) => bus.publish(sql, VersionDeleted, { tenantId, ...version })),
         ...applications.map((application) => bus.publish(sql, ApplicationDeleted, { tenantId, ...application })),

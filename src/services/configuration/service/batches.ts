@@ -212,7 +212,7 @@ async function writeMembers(
         endpointsCount += page.count
         after = page.count < endpointsPerWrite ? null : page.last
       }
-      // A change of the filter gives it another member set. If the member set is still the same, all members were written.
+      // When a filter changes, its members form a new member set. If the member set is still the same, all members were written.
       if ((await register.memberSet(sql, tenantId, filterId)) !== memberSet)
         throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were written`)
       await pushes.batchWritten(sql, { tenantId, configId })

@@ -1,7 +1,7 @@
 /**
  * Computes the targets of many endpoints in one scan of their rows. The rules of plan.ts become a small relation with one row for each
- * current version, which is joined by hash. To test an endpoint for one version that is offered to filters takes one operation on integers.
- * Nothing is written.
+ * current version, which is joined by hash. Testing whether an endpoint matches a filter of a version usually takes one operation on
+ * integers. Nothing is written.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { conditionsOf, matchesOf, type Plan, type TargetCondition, targetRules } from '../plan.ts'
