@@ -36,7 +36,7 @@ interface Tokens {
   refresh: string | undefined
 }
 
-/** The public client that a realm has by default. */
+/** Id of the public OAuth client that every realm has. */
 const defaultClientId = 'waypost-frontend'
 
 const tokenOperation = (reads: boolean): Operation => ({

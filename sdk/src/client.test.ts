@@ -157,7 +157,7 @@ suite('retries', () => {
     assert.ok(performance.now() - start < 15_000)
   })
 
-  test('a call ends at its time limit if nothing but the call keeps the program running', async () => {
+  test('a call ends at its time limit even if nothing else keeps the program running', async () => {
     const { url } = await aServer(silence)
     const program = `
       import { createClient } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
@@ -448,7 +448,7 @@ suite('lists', () => {
     assert.equal(await page.next(), undefined)
   })
 
-  test('a page that has not changed since the ETag of the caller has the status 304', async () => {
+  test('a page that still has the ETag of the caller is returned with the status 304', async () => {
     const { client } = await aServer(empty(304, { etag: '"p"' }))
     assert.equal((await client.endpoints.list().page({ ifNoneMatch: '"p"' })).status, 304)
   })

@@ -3,7 +3,7 @@ import { failureOf } from './failures.ts'
 import { endLimit, type Limit, type Running, restartClock, type Send, stopClock } from './running.ts'
 import type { Download } from './types.ts'
 
-/** Maximum number of consecutive attempts that deliver no byte. */
+/** Maximum number of consecutive attempts to resume a download that deliver no byte. */
 const resumptionsMax = 5
 
 export function downloadOf(running: Running, response: Response, limit: Limit, sendAgain: Send): Download {

@@ -1,6 +1,9 @@
 /** The error that the SDK throws. */
 
-/** Codes of failures without a response of the platform. All other codes come from the platform. */
+/**
+ * Codes of failures that the client finds itself. All other codes come from the platform, except `http_…` for an error response without a
+ * code, and `queue_full` of a device.
+ */
 export type LocalCode =
   | 'unreachable'
   | 'interrupted'

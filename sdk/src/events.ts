@@ -5,7 +5,10 @@ import type { ServerEvent } from './types.ts'
 /** Maximum length of an event. A longer event is a fault of the server, and its text would fill the memory. */
 const eventLengthMax = 16 * 1024 * 1024
 
-/** Returns the events of a response. The platform sends a comment every 15 s. If nothing arrives for longer, the connection is broken. */
+/**
+ * Returns the events of a response. The platform sends a comment every 15 s. If nothing arrives within the time limit of an attempt, the
+ * connection counts as broken.
+ */
 export async function* readEvents(response: Response, limit: Limit): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()

@@ -70,9 +70,9 @@ function firstRequest(paging: Paging, { position, size }: PageRequest, count: nu
 }
 
 /**
- * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has not read
- * much more than it used. A page has no more items than are wanted. Numbered pages are an exception, because there the size also decides at
- * which item a page begins.
+ * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has read little
+ * more than it used. The size is at most the number of wanted items. A numbered page begins at a multiple of its size, so it only grows if
+ * the next item is at such a multiple.
  */
 function larger(paging: Paging, request: PageRequest, itemsLeft: number, mayGrow: boolean): PageRequest {
   const { position } = request

@@ -56,8 +56,8 @@ export interface Limit {
   readonly cancel: (() => void) | undefined
   readonly attemptMs: number
   /**
-   * Whether the timer keeps a Node.js program running. With the global `fetch` it need not, because the connection does so. Switching the
-   * timer for each request would take 2 percent of the time of the request.
+   * Whether the timer keeps a Node.js program running: only with a `fetch` of the caller. With the global `fetch` the connection does so, and
+   * calling `ref` and `unref` of the timer for each request would take 2 percent of the time of the request.
    */
   readonly isHeld: boolean
   /** The time of `performance.now()` at which the attempt ends. */
@@ -67,7 +67,7 @@ export interface Limit {
 export function createLimit({ transport, options, args, deadline }: Running): Limit {
   const controller = new AbortController()
   const caller = options.signal
-  // The limit is an object without functions of its own, because these would take a measurable part of the time of a request.
+  // The limit is an object without functions, because creating functions for each request would take a measurable part of its time.
   const cancel = caller === undefined ? undefined : () => controller.abort(caller.reason)
   if (caller?.aborted) cancel?.()
   else if (cancel !== undefined) caller?.addEventListener('abort', cancel, { once: true })

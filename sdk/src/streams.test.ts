@@ -50,7 +50,7 @@ suite('downloads', () => {
     assert.equal(ranges[0], undefined)
   })
 
-  test('a download does not continue with another version', async () => {
+  test('a download that breaks fails if the file has changed meanwhile', async () => {
     const { handle } = breakingFile(100_000, (count) => `"${count}"`)
     const client = await aServer(handle)
     const { body } = await client.files.download(file)

@@ -124,13 +124,19 @@ export interface List<T> extends AsyncIterable<T> {
 export interface Paging {
   style: 'offset' | 'page' | 'cursor' | 'none'
   in: 'query' | 'body'
+  /** Name of the parameter with the position of a page: its offset, number or cursor. */
   position: string
+  /** Name of the parameter with the number of items on a page; empty if there is none. */
   size: string
+  /** Position of the first page. */
   first: number
   /** Number of items on a page if the caller sets no size; 0 means all items. */
   defaultSize: number
+  /** Field of the body with the items; empty if the body is the array of items. */
   items: string
+  /** Field of the body with the number of all items; empty if the header `X-Total-Count` has it. */
   total: string
+  /** Field of the body with the cursor of the next page. */
   next: string
   /** Maximum number of items on a page; 0 means no maximum. */
   maxSize: number

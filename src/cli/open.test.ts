@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pagePath, pages } from './open.ts'
 
-/** The import is dynamic, because the console has TypeScript settings of its own. */
+/** The module with the pages of the console. A static import would check the console with the TypeScript settings of this program. */
 const registry = new URL('../../console/src/pages/registry.ts', import.meta.url).href
 const { pages: consolePages } = (await import(registry)) as { pages: { path: string; realm?: string }[] }
 

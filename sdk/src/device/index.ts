@@ -40,7 +40,8 @@ export interface DeviceOptions extends Handlers {
   /** Milliseconds between two polls for commands, configurations and software, over HTTP. Default: 5000. */
   pollMs?: number | undefined
   /**
-   * If false, samples without `timestamp` get the time of their arrival, and a sample that is sent twice is stored twice. Default: true.
+   * Whether the device adds the current time to samples without `timestamp`, so that a sample that is sent twice is stored once. If false,
+   * such samples are stored with the time of their arrival. Default: true.
    */
   stampSamples?: boolean | undefined
   fetch?: typeof fetch | undefined

@@ -28,7 +28,7 @@ export interface LinkEvents {
 
 /**
  * Returns whether a message is sent again after this error: it got no response, or the platform could not store it. After any other error
- * the message is dropped, because the messages behind it would wait for ever.
+ * the message is dropped, because otherwise the messages behind it would wait for ever.
  */
 export const isTemporary = ({ status, code }: WaypostError) =>
   status === undefined ? code !== 'invalid_argument' : status === 429 || status >= 500

@@ -24,7 +24,7 @@ export async function callOperation(description: Description, argv: string[]): P
     return
   }
   if (description.paged) return await (await loadPrint()).printList(await itemsOf(description, args, parsed), printing)
-  // The transport is used without a client, because a client would also load the modules for lists and live streams, which takes 5 ms.
+  // The request is sent without a client of the SDK, because a client also loads the modules for lists and live streams, which takes 5 ms.
   const transport = transportOf(optionsOf(await choose(flags)))
   const options = flags.ifMatch === undefined ? {} : { ifMatch: flags.ifMatch }
   const [answer] = await Promise.all([send(transport, operationOf(description), args, options), loadPrintLater()])
@@ -107,7 +107,7 @@ async function printAnswer(description: Description, answer: Answer, { flags }: 
   await write(`${idOf(id, [])}\n`)
 }
 
-/** Some operations answer with an array of objects. */
+/** Returns the objects of a response. Some operations answer with an array of objects. */
 const itemsIn = (body: unknown): unknown[] => (Array.isArray(body) ? body : [body])
 
 /** Returns whether a body is a stream of bytes. Naming the class `ReadableStream` would load it, which takes 5 ms of each command. */

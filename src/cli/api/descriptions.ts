@@ -1,4 +1,7 @@
-/** Loads the descriptions of one noun. Loading the descriptions of all nouns would add 15 ms to each command, and the table of the SDK 3 ms. */
+/**
+ * Loads the descriptions of the operations of one noun, such as `endpoints`. Loading those of all nouns would add 15 ms to each command,
+ * and loading the operation table of the SDK 3 ms.
+ */
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { existsSync } from './files.ts'
 
@@ -16,7 +19,7 @@ export async function descriptionOf(name: string): Promise<Description | undefin
 /** Returns the names of the operations of a noun, in the order of the API reference. */
 export const namesOf = async (noun: string): Promise<string[]> => Object.keys(await textsOf(noun))
 
-/** Returns the descriptions of a noun as JSON, by the names of the operations. Any other word has no operations. */
+/** Returns the descriptions of a noun as JSON, by the names of the operations; none for a word that is no noun of the API. */
 async function textsOf(noun: string): Promise<Record<string, string>> {
   if (!/^[a-zA-Z][a-zA-Z0-9]*$/.test(noun)) return {}
   const file = new URL(`../../../sdk/src/described/${noun}.ts`, import.meta.url)

@@ -47,14 +47,14 @@ export async function parseYaml(text: string, name: string, exitCode: number = e
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   if (Buffer.byteLength(text) > yamlBytesMax) throw new CommandError(largerThan(name, yamlBytesMax), exitCode)
   const { parseAllDocuments } = await import('yaml')
-  // The parser reports unknown tags as warnings only. It reads integers as bigint, so that `jsonValue` finds integers that JSON would
-  // round.
+  // With `intAsBigInt`, the parser reads integers as bigint, so that `jsonValue` finds integers that JSON would round.
   const options = { schema: 'core', uniqueKeys: true, stringKeys: true, intAsBigInt: true } as const
   const documents = parseAllDocuments(text, options)
   // The library returns an object instead of an array for a text without documents.
   if (!Array.isArray(documents)) return []
   return documents.map((document, index) => {
     const source = documents.length > 1 ? `${name} (document ${index + 1})` : name
+    // The parser reports unknown tags as warnings, not as errors.
     const [problem] = [...document.errors, ...document.warnings]
     if (problem) throw refused(source, sentenceOf(problem))
     try {

@@ -6,7 +6,10 @@ const secretName = /password|secret|token|apikey|keyid/i
 /** Parameters of the path and the query that are secrets. Other parameters, such as `endpointTokenId`, only identify a secret. */
 const secretParameter = /^(token|signature)$/i
 const mask = '********'
-/** The name must not begin with `WAYPOST_`, because such variables are settings, and commands reject unknown settings. */
+/**
+ * The shell variable that stands for the access token in the printed command. Its name must not begin with `WAYPOST_`, because such
+ * variables are settings, and commands reject unknown settings.
+ */
 const tokenVariable = '$TOKEN'
 
 class NotSent extends Error {

@@ -10,8 +10,8 @@ import { nodeFetch } from './node-fetch.ts'
 const marginMs = 30_000
 
 /**
- * Returns the access token of a session. If several commands run at the same time, the token is renewed only once, because using a refresh
- * token twice ends the session.
+ * Returns the access token of a session, renewed if it expires soon or is the token that the platform has `rejected`. Commands that run at
+ * the same time renew it only once, because using a refresh token twice ends the session.
  */
 export async function accessToken(name: string, rejected: string | undefined): Promise<string> {
   const isUsable = ({ accessToken: token, expiresAt }: Session) =>

@@ -54,7 +54,7 @@ export interface Kind {
    */
   complete?(client: Client, fields: Fields): Promise<void>
   delete(client: Client, found: Found): Promise<void>
-  /** Returns how many endpoints a change affects, or undefined if it affects no endpoints. */
+  /** Returns how many endpoints the creation or change of the object affects, or undefined if the number is not known. */
   endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
 }
 

@@ -14,7 +14,7 @@ export interface Owned {
 
 interface Stored {
   owned: Owned[]
-  /** Creations that an apply was about to request. At its end, the apply removes the creations whose outcome it knows. */
+  /** Creations that an apply was about to request. At its end, the apply removes those from this list whose outcome it knows. */
   begun: Creation[]
   /** The apply that runs now. It renews its lease; a lease that is not renewed belongs to an apply that was interrupted. */
   lease?: Lease
@@ -28,7 +28,7 @@ interface Lease {
 }
 
 export interface Ownership extends Omit<Stored, 'lease'> {
-  /** Waits until no other apply of the set runs, then takes the lease. Without it, two applies could create the same objects twice. */
+  /** Waits until no other apply of the set runs, then takes the lease. Without the lease, two applies could create the same objects. */
   lock(): Promise<void>
   /** Throws if another apply has the lease now. */
   requireLease(): Promise<void>

@@ -7,7 +7,7 @@ import { hasEnded, thisProcess } from './process-identity.ts'
 const options = { skip: process.platform !== 'linux' && 'only Linux shows other processes' }
 
 test(
-  'this process runs, and a process of another machine, an unknown process or a mistyped one is not known to have ended',
+  'this process, a process of another machine or namespace, and an absent or invalid identity do not count as ended',
   options,
   () => {
     const own = thisProcess()!

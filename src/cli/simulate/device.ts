@@ -51,7 +51,6 @@ export interface Device {
 const drainMs = 2000
 const simulatedFailure = 'simulated failure'
 
-/** The state of one device. */
 interface State {
   options: DeviceOptions
   measurements: Measurements
@@ -168,7 +167,7 @@ async function sendSample(state: State) {
   try {
     await device?.sample({ ...state.measurements.sample(systemClock()) })
     options.statistics.count('acknowledged')
-    // If a message waited for another connection, its duration does not measure the platform.
+    // If the device reconnected while the message waited, the duration includes the reconnection and is not counted.
     if (connections === state.connections) options.statistics.took(monotonicMs() - sentMs)
   } catch (error) {
     handleError(state, error)

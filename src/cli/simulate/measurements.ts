@@ -18,8 +18,8 @@ const rounded = (value: number, digits: number) => Number(value.toFixed(digits))
 const clamp = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value))
 
 /**
- * Creates the measurements of a device. It is warmest in the afternoon, moves around a town, and gets a new battery when its battery is
- * empty.
+ * Creates the measurements of a device. The temperature is highest in the afternoon. The device moves around a town, and gets a new battery
+ * when its battery is empty.
  */
 export function createMeasurements(deviceNumber: number, random: () => number = Math.random): Measurements {
   const randomStep = (range: number) => (random() - 0.5) * range

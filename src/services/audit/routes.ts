@@ -24,7 +24,7 @@ export function routes(http: Http, service: AuditService) {
       if (format === 'json')
         return reply.send(await service.list(ctx, auditQuery, { offset: page * size, limit: size }))
       const { type, lines } = exports[format]
-      // The permission on the tenant is checked before the response begins.
+      // `all` checks the permission on the tenant immediately, so that a rejection still gets its own status.
       const texts = lines(service.all(ctx, auditQuery))
       reply.type(type).header('content-disposition', `attachment; filename="audit.${format}"`)
       return reply.send(raw.method === 'HEAD' ? Readable.from([]) : Readable.from(texts, { highWaterMark: 1 }))

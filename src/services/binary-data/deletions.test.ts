@@ -242,7 +242,8 @@ test('restoring a backup while the platform runs restores its contents, and remo
   await fixture.upload(endpoint, '/files/kept', 'kept')
   await fixture.upload(endpoint, '/files/changed', 'before')
   await periodic('binary-data.compare')
-  // The test waits until no job is active. Otherwise the job would be active after the restore, until it expires.
+  // The test waits until no job is active. A job that is active in the backup would stay active after the restore until it expires, and the
+  // next comparison would wait for it.
   await eventually(async () => assert.equal((await comparisons()).unfinished, 0))
   assert.ok(existsSync(join(directory(), pathOfKey(mark))))
   const [connection, path] = [connectionOf(fixture.waypost), join(temporaryDirectory(), 'a.backup')]

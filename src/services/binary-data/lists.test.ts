@@ -112,7 +112,7 @@ test('the grouped list contains the blobs of each endpoint', async () => {
   assert.deepEqual((await groups('?fromDate=2020-01-01T00:00:00Z&toDate=2021-01-01T00:00:00Z')).body, [])
 })
 
-test('invalid parameters are answered with 400 and their name', async () => {
+test('an invalid parameter is answered with 400, and the message contains its name', async () => {
   for (const [query, name] of [
     ['?limit=-1', 'limit'],
     ['?limit=x', 'limit'],

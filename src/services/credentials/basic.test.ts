@@ -191,7 +191,7 @@ suite('the state of basic credentials', () => {
       }
   })
 
-  test('the state of basic credentials rejects invalid target states and names the field; Inactive is never valid', async () => {
+  test('a change of the state of basic credentials to an invalid state is rejected with the name of the field; Inactive is never valid', async () => {
     const { id } = await inState('Inactive')
     for (const body of [{ state: 'Inactive' }, { state: 'active' }, { state: null }, { state: ['Active'] }, {}]) {
       const answer = await admin(`PATCH ${root}/basic-credentials/${id}/state`, body)

@@ -3,7 +3,7 @@ import { contract } from '../../kernel/contract.ts'
 
 /**
  * Verifies credentials of MQTT clients when they connect. The events CredentialStateChanged, CredentialDeleted and TenantCredentialsDeleted
- * (events.ts) report later changes. The caller checks the tenant and limits failures.
+ * (events.ts) report later changes. The caller checks whether the tenant is available, and limits failures of an address.
  */
 export interface Credentials {
   /**
@@ -18,13 +18,13 @@ export interface Credentials {
     address: string
   }): Promise<{ credentialId: string } | undefined>
   /**
-   * Finds a certificate by issuer and serial number, and checks its signature, dates and state. The TLS handshake need not verify the
-   * chain, because a client may send its certificate alone.
+   * Finds a certificate by issuer and serial number, and checks its signature, expiry and state. Returns undefined if a check fails. The
+   * TLS handshake need not verify the chain, because a client may send its certificate alone.
    */
   verifyCertificate(
     certificate: X509Certificate,
   ): Promise<{ tenantId: string; credentialId: string; invalidAfter: Date } | undefined>
-  /** Returns the tenant whose authority signed the certificate, in any state. Refusals of clients are reported to this tenant. */
+  /** Returns the tenant whose authority signed the certificate, even if it is revoked or has expired. This tenant sees the refusal. */
   tenantOfCertificate(certificate: X509Certificate): Promise<string | undefined>
   /** Returns the PEM of the platform's certificate authority, which is the root of client certificates. It is created on first use. */
   rootCertificate(): Promise<string>

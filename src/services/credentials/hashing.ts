@@ -19,7 +19,7 @@ export interface Hashing {
   dummyHash: string
 }
 
-/** One core stays free for the event loop. The identity service uses two of libuv's threads as well. */
+/** Maximum number of hashes at a time. One core stays free for the event loop. The identity service also uses two of libuv's threads. */
 const concurrentMax = Math.min(2, Math.max(1, availableParallelism() - 1))
 const defaults = { queuedPerTenantMax: 128, queuedMax: 1024 }
 

@@ -1,4 +1,4 @@
-/** Writes last uses of credentials, in batches after a second, and at most once a minute for each credential. */
+/** Writes the times at which credentials were last used: collected for a second, and at most once a minute for each credential. */
 import type { Kit } from '../../kernel/define-service.ts'
 import { lastUsesNotWritten } from './log-messages.ts'
 import { saveBasicUses, type Use } from './store/basic.ts'

@@ -22,8 +22,8 @@ interface Deps {
 export const quotaExceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
 
 /**
- * Returns the allowance of an upload. Reads the tenant's package each time, so that a new quota applies immediately. `replaced` is the size
- * of the replaced content.
+ * Returns the allowance of an upload. Reads the tenant's package each time, so that a new quota applies immediately. `replaced` returns
+ * the size of the content that the upload replaces, or 0.
  */
 export async function allowanceOf(
   { db, tenants, quotaBytes }: Deps,
@@ -68,7 +68,10 @@ interface MeasureOptions {
   touch(): Promise<void>
 }
 
-/** Returns the same content, which is counted and hashed while it is read. The read throws as soon as the content exceeds the allowance. */
+/**
+ * Returns the same content, which is counted and hashed while it is read. The read throws as soon as all running uploads of the tenant
+ * together exceed the allowance.
+ */
 export function measure(content: AsyncIterable<Uint8Array>, options: MeasureOptions) {
   const { tenantId, allowance, bytesByTenant, received, touch } = options
   const hash = createHash('sha256')

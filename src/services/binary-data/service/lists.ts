@@ -86,7 +86,7 @@ export function createListOperations(
     }
   }
 
-  /** Reads page by page, so that no connection is held while a slow client reads the response. */
+  /** Reads page by page, so that no database connection is held while a slow client reads the response. */
   async function* streamItems(query: store.ItemQuery, first: store.ListedItem[], count: number) {
     let [page, remaining] = [first, count]
     while (page.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * Removes orphans, which are contents without an item. A deletion records them in its transaction, and they are removed after the commit. A
- * crash can therefore leave a content without an item, but never an item without its content.
+ * Removes orphans, which are contents without an item. The transaction that deletes an item records its content as an orphan, and the
+ * content is removed after the commit. A crash can therefore leave a content without an item, but never an item without its content.
  */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
@@ -79,7 +79,10 @@ export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: 
     running ??= removeAll()
   }
 
-  /** Checks that the blob store belongs to this database. Otherwise all contents would look like orphans. */
+  /**
+   * Returns whether the blob store has the mark of this database. A store without a mark gets this mark. In the store of another database,
+   * all contents would look like orphans.
+   */
   async function hasMarkOfDatabase(): Promise<boolean> {
     const mark = await store.insertMarkIfAbsent(db.sql, newId())
     const markInStore = await readMark(blobs)

@@ -15,7 +15,7 @@ export interface UploadTokenOperations {
   issue(endpoint: { tenantId: string; applicationName: string; endpointId: string }): Promise<string>
   /** Issues a token for a caller that may update the endpoint. */
   create(ctx: Ctx, address: { appName: string; endpointId: string }): Promise<{ token: string; expiresDate: Date }>
-  /** Returns the endpoint of a token. Throws 403 if the token is not valid. */
+  /** Returns the row of a token, which names its endpoint. Throws 403 if the token is not valid. */
   requireValid(token: string | undefined): Promise<store.TokenRow>
 }
 

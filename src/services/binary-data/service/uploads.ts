@@ -1,7 +1,7 @@
 /**
  * Receives contents. The order of steps makes them durable: the upload is recorded, then the content is written and synced, then one
- * transaction makes it an item. After a failure, there is the old content or no content, and a row that names the content to be removed by
- * the sweep.
+ * transaction makes it an item. After a failure, a file has its old content or does not exist, and a row names the incomplete content,
+ * which the sweep removes.
  */
 import { type Blobs, newBlobKey } from '../../../kernel/blobs/blobs.ts'
 import type { Sql } from '../../../kernel/db.ts'

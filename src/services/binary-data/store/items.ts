@@ -175,8 +175,8 @@ export async function findUsage(sql: Sql, tenantId: string): Promise<number> {
 }
 
 /**
- * Adds to the usage of a tenant and returns the new usage. Must be the last statement of a transaction, because other uploads of the tenant
- * wait for this row.
+ * Adds to the usage of a tenant and returns the new usage. Call it at the end of a transaction, because it locks the row of the tenant:
+ * until the commit, other uploads of the tenant wait for this row.
  */
 export async function addUsage(sql: Sql, tenantId: string, bytes: number): Promise<number> {
   const [row] = await sql`

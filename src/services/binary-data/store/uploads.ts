@@ -34,8 +34,8 @@ export async function deleteExpiredTokens(sql: Sql, at: Date) {
 }
 
 /**
- * Records an upload. Returns false if the token was deleted. The deletion of an endpoint deletes its tokens before its uploads. Either it
- * waits for this statement's lock on the token, or this statement finds no token.
+ * Records an upload. Returns false if the token was deleted. The deletion of an endpoint deletes its tokens and then rejects its recorded
+ * uploads: it waits for this statement's lock on the token and then finds the upload, or this statement finds no token.
  */
 export async function beginUpload(
   sql: Sql,
@@ -66,8 +66,8 @@ export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean>
 }
 
 /**
- * Deletes tokens first (see `beginUpload`), then rejects running uploads, which remove the contents that they wrote. `until` protects an
- * endpoint that was registered again with the same id.
+ * Deletes the tokens of unregistered endpoints (first, see `beginUpload`), then marks their running uploads as rejected. Such an upload
+ * fails at its end and removes its content. `until` protects an endpoint that was registered again with the same id.
  */
 export async function rejectUploadsOfEndpoints(sql: Sql, { endpointIds, until, registered }: Unregistered) {
   const again = sql`(select endpoint_id from (${registered(sql)}) as e where endpoint_id = any(${endpointIds}::text[]))`

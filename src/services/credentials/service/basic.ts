@@ -9,7 +9,7 @@ import { allowedTransitionsText, isAllowed, type TargetState } from '../states.t
 import * as store from '../store/basic.ts'
 
 export interface BasicCredentialOperations {
-  /** Yields pages, so that a slow client holds no connection. */
+  /** Yields page by page, so that no database connection is held while a slow client reads the response. */
   list(ctx: Ctx): AsyncIterable<BasicCredential[]>
   read(ctx: Ctx, id: string): Promise<BasicCredential>
   create(ctx: Ctx, input: { username?: string; password?: string }): Promise<NewBasicCredential>

@@ -12,7 +12,7 @@ import * as store from '../store/certificates.ts'
 import type { Authorities } from './authorities.ts'
 
 export interface CertificateOperations {
-  /** Yields pages, so that a slow client holds no connection. */
+  /** Yields page by page, so that no database connection is held while a slow client reads the response. */
   list(ctx: Ctx): AsyncIterable<CertificateCredential[]>
   read(ctx: Ctx, id: string): Promise<CertificateCredential>
   issue(ctx: Ctx, input: { commonName?: string; ttl?: number }): Promise<IssuedCertificate>

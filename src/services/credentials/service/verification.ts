@@ -52,7 +52,7 @@ export function createVerification(
       const credential = { tenantId, credentialId, kind: 'basic', username } as const
       await bus.publish(sql, CredentialStateChanged, { ...credential, from: 'Inactive', to: 'Active' })
     })
-    // If another node has activated the credential, its event has possibly not arrived at this node yet.
+    // If another node has activated the credential, its event may not have arrived at this node yet, so the cached row is dropped here.
     caches.logins.drop(cacheKeyOf(tenantId, username))
   }
 
