@@ -52,7 +52,7 @@ export async function startLogin(options: LoginOptions): Promise<PendingLogin> {
   return { address, url, tenant, clientId, redirectUri, state, verifier }
 }
 
-/** Ends a login: exchanges the code in the address to which the browser returned for a session (`createClient({ url, auth: { session } })`). */
+/** Exchanges the code in the address to which the browser returned for a session, for `createClient({ url, auth: { session } })`. */
 export async function finishLogin(
   login: PendingLogin,
   returnedTo: string,

@@ -56,8 +56,8 @@ export interface Limit {
   readonly cancel: (() => void) | undefined
   readonly attemptMs: number
   /**
-   * Whether the timer keeps a Node.js program running: only with a `fetch` of the caller. With the global `fetch` the connection does so, and
-   * calling `ref` and `unref` of the timer for each request would take 2 percent of the time of the request.
+   * Whether the timer keeps a Node.js program running: only with a `fetch` of the caller. With the global `fetch` the connection does so,
+   * and calling `ref` and `unref` of the timer for each request would take 2 percent of the time of the request.
    */
   readonly isHeld: boolean
   /** The time of `performance.now()` at which the attempt ends. */

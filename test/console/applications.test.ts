@@ -1,4 +1,4 @@
-/** Edits applications and endpoints by mouse and keyboard. Each test ends with a check of the result through the API. */
+/** Tests of applications and endpoints in the console: they are created, edited, searched and deleted, by mouse and by keyboard. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -119,7 +119,7 @@ test('a deleted application is not read again', async () => {
   assert.deepEqual(opened.problems, [])
 })
 
-test('a new tab prepares its frame during the sign-in, and shows nothing of it before the permissions of the user are known', async () => {
+test('a new tab prepares its navigation during the sign-in, and hides it until the permissions of the user are known', async () => {
   const tab = await opened.browser.newPage()
   const [token, me] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   for (const [pattern, { promise }] of [

@@ -93,7 +93,7 @@ test('two people edit one asset: the person who saves later sees the difference 
   await eventually(async () => assert.deepEqual(await definition(), { name: 'Tower of theirs', floors: 11 }))
 })
 
-test('a type is created, and an asset in the form of its schema; missing required fields are named', async () => {
+test('a type is created; the form that its schema defines creates an asset and names missing required fields', async () => {
   await page.goto(console_.address('/assets?tab=types'))
   await settled(page)
   await page.keyboard.press('c')

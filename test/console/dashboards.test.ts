@@ -266,7 +266,7 @@ test('every kind of widget works and can be shown as text, and a widget that fai
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('a widget that is lower than its contents shows the top of its command button', async () => {
+test('a widget that is too low for its contents shows the top of its command button', async () => {
   const place = { kind: 'command', id: 'water', x: 0, y: 0, width: 8, height: 2 }
   const widgets = [{ ...place, endpoint: 'room-1', commandType: 'water' }]
   const { body } = await console_.api(`POST ${root}`, { name: 'Low', definition: { widgets } })

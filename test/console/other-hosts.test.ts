@@ -6,7 +6,7 @@ import { openBrowser } from '../harness/browser.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { takeRefused } from '../harness/refusing-proxy.ts'
 
-test('the browser of the tests reaches this machine only, and each request to another host is recorded, even from a worker', async () => {
+test('the browser of the tests can reach only this machine, and each request to another host is recorded, even from a worker', async () => {
   const script = `new SharedWorker('/worker.js').port.onmessage = ({ data }) => (document.title = data)`
   const worker = `onconnect = ({ ports: [port] }) => fetch('http://worker.example/', { mode: 'no-cors' })
     .then(({ type }) => port.postMessage(type), () => port.postMessage('refused'))`

@@ -56,7 +56,7 @@ test('a list that is read again and again does not keep its earlier pages in mem
   })
   const leave = observer.subscribe(() => {})
   t.after(() => {
-    // The cache is cleared last: leaving a list starts a timer of five minutes, with which the process would end later.
+    // The cache is cleared after the list is left: leaving a list starts a timer of five minutes, which would delay the end of the process.
     leave()
     queries.clear()
   })

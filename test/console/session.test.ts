@@ -161,7 +161,7 @@ test('a sign-out in another tab hides the input; the same user gets the input ba
 /** Milliseconds that are longer than the validity of an access token. */
 const laterMs = 10 * 3_600_000
 
-test('if a refresh token is no longer valid, the page gets a new refresh token through the login at the provider; without a login the page says so and keeps the input', async () => {
+test('if a refresh token is no longer valid, the page gets a new one while the user is logged in at the identity provider; otherwise the page says so and keeps the input', async () => {
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const connectPath = `${platform.baseUrl}/auth/realms/default/protocol/openid-connect`

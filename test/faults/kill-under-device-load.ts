@@ -1,5 +1,5 @@
 /**
- * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed.
+ * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and a process packs slots.
  * Asserts that each acknowledged sample is stored once, and that no sample of a rejected message is stored.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks. After each restart, the test sends a
  * command. It asserts that each uplink becomes one sample, that each command is sent, and that the other node takes over the MQTT session
- * within 10 seconds, plus 2 seconds in which the test finds the stored uplink.
+ * within 10 seconds, plus 2 seconds for the test to find the stored uplink.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'

@@ -1,4 +1,4 @@
-/** Databases with a small module of their own, for tests of backup and restore. */
+/** Creates databases for tests of backup and restore: with the tables of the kernel and of a small module `sample`. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -102,6 +102,7 @@ export async function openBinaryData(options: Partial<TestPlatformOptions> = {})
       return answer
     },
 
+    /** Returns the usage that is stored for a tenant (`kept`), and the sum of the sizes of its items (`summed`). */
     async usage(tenantId = 'default'): Promise<{ kept: number; summed: number }> {
       const [row] = await waypost.kit.db.sql`
         select (select coalesce(sum(bytes), 0)::bigint from binary_data.usage where tenant_id = ${tenantId}) as kept,

@@ -1,6 +1,6 @@
 /**
- * Starts a real browser (Chromium) for tests of the console and the sign-in pages. The browser reaches this machine only: a test during
- * which it requests anything from another host fails.
+ * Starts a real browser (Chromium) for tests of the console and the sign-in pages. The browser can reach only this machine. If it requests
+ * anything from another host, the test fails.
  */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'

@@ -1,3 +1,4 @@
+/** Runs the node of bulk-node.ts in a process that a test can kill. Sends `ready` after the start, and `page` for each page of items. */
 import { bulkNode } from './bulk-node.ts'
 
 const node = await bulkNode(JSON.parse(process.argv[2]!), {

@@ -38,7 +38,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
         const text = await answer.text()
         return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
       },
-      /** Publishes a message, by which the connection represents the endpoint. The platform then pushes waiting configurations. */
+      /** Publishes a message, so that the connection represents the endpoint and the platform pushes waiting configurations. */
       connect: (device: TestDevice) => device.publish(`kp1/${endpoint.version}/test/${endpoint.token}/json`, '1'),
     }
   }

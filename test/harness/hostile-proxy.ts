@@ -5,6 +5,10 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { seededRandom } from './seeded-random.ts'
 
+/**
+ * `cut` breaks the connection: before the platform gets the request, after it has processed the request, or in the middle of its response.
+ * `503 after` replaces the response of a processed request. `silence` processes the request and sends no response.
+ */
 export type Fault = 'delay' | 'cut before' | 'cut after' | 'cut in answer' | '429' | '503' | '503 after' | 'silence'
 export const faults: Fault[] = [
   'delay',

@@ -23,6 +23,7 @@ export interface TestStream extends EventSource {
   streamId: string
   /** Returns the items of a subscription that have arrived so far. */
   items(subscription: string): Record<string, unknown>[]
+  /** Returns the reasons of the `gap` events so far. Each event tells that items of a subscription were not delivered. */
   gaps(subscription?: string): string[]
   /** Waits for the events `subscribed` or `ended` of all these subscriptions. */
   active(...subscriptions: string[]): Promise<void>

@@ -58,6 +58,6 @@ export async function aMailServer(options: { user?: string; password?: string } 
   const close = () => new Promise<void>((done) => smtp.close(done))
   afterAllTests(close)
   const login = options.user === undefined ? '' : `${options.user}:${options.password}@`
-  // The certificate is self-signed.
+  // The certificate is self-signed, so the platform must not verify it.
   return Object.assign(server, { port, url: `smtp://${login}127.0.0.1:${port}?tls.rejectUnauthorized=false`, close })
 }

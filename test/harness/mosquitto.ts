@@ -93,7 +93,7 @@ export interface Network {
   /** The downlinks that the platform has pushed, in order. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read every field
   pushed: { topic: string; downlink: any }[]
-  /** Publishes a report about a downlink, as the network does. */
+  /** Publishes a report about a downlink, as the network does; `word` is its outcome, such as `sent`. */
   report(username: string, netDeviceId: string, word: string, downlink: object, more?: object): Promise<void>
   end(): Promise<void>
 }

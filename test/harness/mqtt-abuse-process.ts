@@ -1,6 +1,6 @@
 /**
- * Opens one abusive connection after the other, of all kinds in rotation. The parent process starts and stops this with the messages
- * `begin` and `end`.
+ * Opens one abusive connection after the other, of all kinds in rotation. The messages `begin` and `end` of the parent process start
+ * and stop it.
  */
 import { abusiveClients, destroyAll } from './mqtt-abusive-clients.ts'
 

@@ -58,7 +58,7 @@ const tenthMegabyte = cached(() => Buffer.alloc(100_000))
 export interface Target {
   port: number
   name(label: string): string
-  /** Topic to publish to; by default the client id, for servers that route all topics. */
+  /** Topic to publish to. Without it, the clients use topics that only a server which routes all topics accepts. */
   topic?: string
 }
 

@@ -15,7 +15,7 @@ export interface ReadRequest {
   to?: number
   descending?: boolean
   limits?: ReaderLimits
-  /** Reads the points in the way in which a reduction reads them. The function returns all points. */
+  /** Reads larger parts, as the reader does for reductions. The function returns all points nevertheless. */
   reducing?: 'points'
   /** Names of the series to read; by default all series. */
   only?: string[]

@@ -1,6 +1,6 @@
 /**
- * S3-compatible store in memory. It checks signatures, part sizes and missing parts as real stores do, and tests can make it fail.
- * `TEST_S3_URL` (with `TEST_S3_ACCESS_KEY`, `TEST_S3_SECRET_KEY`) selects a real store instead.
+ * S3-compatible store in memory. It checks signatures, part sizes and missing parts as real stores do, and tests can make it fail. The
+ * variables `TEST_S3_URL`, `TEST_S3_ACCESS_KEY` and `TEST_S3_SECRET_KEY` name a real store for the tests that also use one (`realS3`).
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -31,7 +31,7 @@ export function watchStalls() {
     longest = Math.max(longest, now - last)
     last = now
   }
-  // The timer fires once per turn of the event loop, so the time between two ticks is the length of a stall.
+  // The timer fires at most once per turn of the event loop, so the processor time between two ticks is the length of a stall.
   const timer = setInterval(tick, 1)
   return {
     longestMs(): number {

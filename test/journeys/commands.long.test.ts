@@ -86,7 +86,7 @@ test('without a running platform, commands start the database themselves and sto
   assert.match(last.stderr, /tenant-admin/)
 })
 
-test('a command reports an error in one line', async () => {
+test('a command reports an error, or its usage, without a stack trace', async () => {
   for (const [args, message] of [
     [['user'], /^usage: waypost user/],
     [['user', 'add'], /^usage: waypost user/],

@@ -1,4 +1,4 @@
-/** Runs the program with few file descriptors. Idle connections must not prevent connections of devices and users. */
+/** Runs the program with few file descriptors. Idle connections must not prevent other clients from connecting. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'

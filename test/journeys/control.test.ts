@@ -1,7 +1,7 @@
 /**
- * Tests a device that uses only the protocol, over MQTT 3.1.1, MQTT 5 and HTTP polling. It answers commands, applies a configuration, and
- * installs software whose download is interrupted. Callers use the first node; the device starts at the second node and moves to the
- * first.
+ * Tests a device that implements the device protocol itself, without the SDK, over MQTT 3.1.1, MQTT 5 and HTTP polling. It answers
+ * commands, applies a configuration, and installs software whose download is interrupted. Callers use the first node; the device starts
+ * at the second node and moves to the first.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'

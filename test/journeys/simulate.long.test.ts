@@ -141,7 +141,7 @@ test('a device whose token was deleted gets a new token', async () => {
   assert.match(running.output(), /^waypost: simulator-0001: 401 /m)
 })
 
-test('the command reports an error in one line', async () => {
+test('the command reports an error in one sentence, without a stack trace', async () => {
   for (const [args, message, code] of [
     [['--devices', '0'], /^waypost: --devices: expected a number from 1 to 10000\n\nusage: waypost simulate/, 2],
     [['--devices', '2.5'], /^waypost: --devices: expected a whole number/, 2],

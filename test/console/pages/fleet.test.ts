@@ -1,4 +1,4 @@
-/** Tests the pages about endpoints, their places and their data, and typed addresses. Add a line for each new page of this part of the console. */
+/** Tests the pages about endpoints, their locations and data, and wrong addresses. Add a line for each new page of this part. */
 import { testPages } from '../../harness/page-checks.ts'
 
 testPages({
