@@ -31,7 +31,7 @@ export type Auth =
 interface Tokens {
   access: string
   expiresAt: number
-  /** The next call after this time renews the tokens before it sends its request. */
+  /** Time from which a call renews the tokens before it sends its request. */
   renewAt: number
   refresh: string | undefined
 }

@@ -270,7 +270,7 @@ suite('arguments', () => {
       assert.deepEqual([error.code, error.field, requests.length], ['invalid_argument', 'endpointId', 0])
     })
 
-  test('arguments that cannot be sent are an error that names the argument, and nothing is sent', async () => {
+  test('for arguments that cannot be sent, the error names the argument, and nothing is sent', async () => {
     const { client, open, requests } = await aServer(read)
     const circular: Record<string, unknown> = {}
     circular.self = circular

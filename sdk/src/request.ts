@@ -108,7 +108,10 @@ async function sendOnce(running: Running, credentials: Record<string, string>): 
   }
 }
 
-/** Returns whether the caller gets a response without success as a value, not as an error: 304 or 412 after a condition, or a redirect. */
+/**
+ * Returns whether the caller gets a response without success as a value, not as an error: 304 or 412 after a condition, or a redirect of an
+ * OpenID Connect operation.
+ */
 function isExpected({ operation, options: { ifMatch, ifNoneMatch } }: Running, status: number): boolean {
   if (status === 304 && ifNoneMatch !== undefined) return true
   if (status === 412 && (ifMatch ?? ifNoneMatch) !== undefined) return true

@@ -48,7 +48,7 @@ interface State {
   call: Call
   signal: AbortSignal | undefined
   subscriptions: readonly LiveSubscription[]
-  /** The subscriptions that the platform has. */
+  /** The subscriptions that were last sent to the platform; undefined before the first connection. */
   sent: readonly LiveSubscription[] | undefined
   /** The running request that changes the subscriptions. */
   changing: Promise<void> | undefined

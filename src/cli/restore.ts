@@ -105,7 +105,7 @@ async function verify(config: Config, file: string): Promise<{ verified: Verifie
   }
 }
 
-/** Returns the key that must have authenticated the backup: 'none' if the user declines the check, undefined if there is no key yet. */
+/** Returns the key with which the backup must be authenticated: 'none' if the user declines the check, undefined if there is no key yet. */
 function readAuthenticationKey({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
   if (flags.unauthenticated) return 'none'
   const file = flags['key-file']

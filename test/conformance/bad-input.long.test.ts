@@ -145,7 +145,7 @@ const parallel = 8
 for (const operation of operations.filter(({ operation }) => operation.security.length > 0)) {
   const requests = badRequestsOf(operation)
   if (requests.length === 0) continue
-  test(`${operation.operation.tags[0]}: ${operation.method} ${operation.path}, ${requests.length} bad requests`, async () => {
+  test(`${operation.operation.tags[0]}: ${operation.method} ${operation.path} rejects ${requests.length} bad requests`, async () => {
     const problems: string[] = []
     const queue = requests.values()
     const sender = async () => {

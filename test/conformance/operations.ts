@@ -45,7 +45,7 @@ const rows: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', impo
     statuses: statuses.split(',').map(Number),
   }))
 
-/** All services of the specification, including services that do not exist yet. */
+/** The names of all services in the specification. */
 export const specifiedServices = [...new Set(rows.map(({ service }) => service))]
 export const operations = rows.filter(({ service }) => served.includes(service))
 

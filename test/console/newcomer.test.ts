@@ -40,7 +40,7 @@ async function inboundOf(endpointId: string): Promise<string[]> {
   return messages.filter(({ direction }) => direction === 'INBOUND').map(({ payload }) => payload)
 }
 
-test('a newcomer gets from the first link to the first point of mosquitto_pub with at most seven interactions', async (t: TestContext) => {
+test('a newcomer needs at most seven interactions from the first link to a point sent with mosquitto_pub', async (t: TestContext) => {
   const begin = performance.now()
   let interactions = 0
   const page = await opened.browser.newPage()

@@ -16,7 +16,7 @@ import { storedTraffic } from '../harness/stored-traffic.ts'
 export interface Fleet {
   /** Returns the number of acknowledged messages, including rejected messages. */
   acknowledged(): number
-  /** Returns the longest time without an acknowledgement since the last call. */
+  /** Returns the longest time without an acknowledgement since the last call of this function. */
   longestSilenceSeconds(): number
   /** Waits until this many further messages are acknowledged. */
   waitForAcknowledgements(more?: number): Promise<void>

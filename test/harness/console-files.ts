@@ -9,7 +9,7 @@ export interface ConsoleSizes {
   first: number
   /** Kilobytes of the files that most pages share. */
   common: number
-  /** Kilobytes of the files that a page loads in addition to the files above, by page. */
+  /** Kilobytes of the files that a page loads in addition to the files of `first` and `common`, by page. */
   pages: Map<string, number>
   /** Kilobytes of all files without the data of the map. */
   all: number

@@ -1,4 +1,4 @@
-/** Opens the web console in a real browser, and records errors, failed requests and violations of the policy. */
+/** Opens the web console in a real browser, and records errors, failed requests and violations of the content security policy. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -18,7 +18,7 @@ export interface TestConsole {
   address(path: string): string
   /** Opens a page. The first call also signs in. */
   open(path: string): Promise<Page>
-  /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
+  /** Errors of scripts, violations of the content security policy, failed requests, and requests to other hosts. */
   problems: string[]
   /** Adds a pattern of expected problems. A problem that matches the pattern is not recorded. */
   expect(pattern: RegExp): void

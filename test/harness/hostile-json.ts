@@ -2,7 +2,7 @@
 
 export const mebibyte = 1024 * 1024
 
-/** Returns a body with `itemsMax` items; by default with as many items as fit into a mebibyte. */
+/** Returns a body with at most `itemsMax` items; by default with as many items as fit into a mebibyte. */
 type Make = (itemsMax?: number) => Buffer
 
 /** Builds the largest list once; smaller lists are prefixes of it. */

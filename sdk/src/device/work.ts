@@ -38,7 +38,7 @@ export interface Report {
   statusCode: number
 }
 
-/** Functions of a program that the device calls. If a function throws, the device reports a failure with the message of the error. */
+/** Functions that a program provides and the device calls. If a function throws, the device reports a failure with the error message. */
 export interface Handlers {
   /** The platform gets the returned value as the result of the command. */
   onCommand?: ((command: Command) => unknown) | undefined

@@ -77,7 +77,7 @@ const hostile: [name: string, text: string, expected: RegExp][] = [
   ['9 MiB of YAML', `a: ${'x'.repeat(9 * 1024 * 1024)}`, /file is larger than 8 MiB/],
 ]
 for (const [name, text, expected] of hostile)
-  test(`a file with ${name} is an error of one sentence`, async () => {
+  test(`a file with ${name} is rejected with an error of one sentence`, async () => {
     await assert.rejects(parseDocument(text, 'file'), (error: Error) => {
       assert.match(error.message, expected)
       assert.ok(!error.message.includes('\n'))

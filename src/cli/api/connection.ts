@@ -91,7 +91,8 @@ interface Realm {
 }
 
 /**
- * Maximum number of attempts. Retries take at most two seconds, because a person waits and an unreachable platform should be reported soon.
+ * Maximum number of attempts. Without `Retry-After`, the pauses between five attempts take less than two seconds in total; a person
+ * waits for the result.
  */
 const attempts = 5
 

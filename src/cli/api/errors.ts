@@ -41,7 +41,7 @@ export function exitCodeOf(error: unknown): number {
 /** Returns whether a server other than the platform sent this 404. A 404 of the platform has a JSON body. */
 const isNotOfPlatform = ({ status, body }: WaypostError) => status === 404 && typeof body === 'string'
 
-/** Returns the lines that explain a failure: the failed operation, the field, the correlation id, and what to do next. */
+/** Returns the lines that explain a failure: the message, the field, the correlation id, what to do next, and the usage of the command. */
 export function explain(error: Error): string {
   const lines = [`waypost: ${shortened(visible(error.message))}`]
   if (error instanceof WaypostError) {

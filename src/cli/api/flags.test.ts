@@ -69,7 +69,7 @@ test('the longest matching words name the operation, and arguments follow them',
   for (const words of unknown) assert.equal(await findOperation(words), undefined, words.join(' '))
 })
 
-test('values have the types of the API', () => {
+test('values of flags are converted to the types of the API', () => {
   const { args, fields, flags } = parse(
     'endpoints.list',
     '--application-name=a,b',

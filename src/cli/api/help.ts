@@ -37,7 +37,7 @@ export function helpOfOperation(description: Description): string {
     '',
     `${summary}.${text === undefined ? '' : ` ${text}`}`,
     ...(rows.length > 0 ? ['', ...tableOf(rows)] : []),
-    // If the fields of the body are flags, the flags explain them.
+    // If the fields of the body are flags, no example of the body is needed.
     ...(body && !body.fields && body.example !== undefined ? ['', `A body: ${JSON.stringify(body.example)}`] : []),
     '',
     ...tableOf([

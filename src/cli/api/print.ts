@@ -75,7 +75,7 @@ export async function printList(items: AsyncIterable<unknown>, printing: Printin
   return printTable(items, printing)
 }
 
-/** Throws if the API reference says that a value is an object, and it is something else. Then the server is not a platform. */
+/** Throws for a value that should be an object, according to the API reference, but is not. Then the server is not a platform. */
 export function requireObject(value: unknown, { known }: Pick<Printing, 'known'>) {
   if (known.length > 0 && (typeof value !== 'object' || value === null || Array.isArray(value)))
     throw new CommandError(

@@ -96,7 +96,7 @@ export async function readExisting(client: Client, used: Kind[]): Promise<Existi
   }
 }
 
-/** Throws if a document refers to an object that neither exists nor is described. This is checked before anything is changed. */
+/** Throws if a document refers to an object that neither exists nor is in a document. This is checked before anything is changed. */
 async function requireReferences(client: Client, documents: Document[], named: Set<string>, existing: ExistingObjects) {
   const references = documents.flatMap((document) =>
     (document.kind.references?.(document.fields) ?? []).map((name) => ({ document, name })),

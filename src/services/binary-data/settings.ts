@@ -18,7 +18,7 @@ export const binaryDataSettings = defineSettings(
   },
   (value) => ({
     uploadTokenSeconds: value.UPLOAD_TOKEN_TTL_SECONDS,
-    /** The quota of each tenant; 0 means no limit. */
+    /** Quota of a tenant that has no quota of its own; 0 means no limit. */
     quotaBytes: value.BLOB_QUOTA_MB * 1_000_000,
   }),
 )

@@ -197,6 +197,6 @@ suite('lockout after wrong passwords', () => {
   })
 })
 
-test('a metric contains the number of queued checks', async () => {
+test('the metric waypost_credentials_waiting is the number of queued checks', async () => {
   assert.match(await waypost.kit.metrics.text(), /waypost_credentials_waiting 0/)
 })

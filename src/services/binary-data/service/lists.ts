@@ -27,7 +27,7 @@ export interface ItemList {
 
 export interface ListOperations {
   list(ctx: Ctx, request: ListRequest, window: Window): Promise<ItemList>
-  /** Yields all items grouped by endpoint. Each piece contains items of one endpoint. */
+  /** Yields all items grouped by endpoint. Each yielded array contains items of one endpoint. */
   byEndpoint(ctx: Ctx, request: ListRequest): Promise<AsyncIterable<store.Item[]>>
 }
 
