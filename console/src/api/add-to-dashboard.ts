@@ -1,4 +1,4 @@
-/** Adds a widget to a dashboard, from pages that show the same data. */
+/** Adds a chart to a dashboard. Pages that show a chart, such as Explore, offer this. */
 import { useState } from 'react'
 import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'

@@ -2,7 +2,10 @@
 import { useEffect, useRef } from 'react'
 import { useList } from './query.ts'
 
-/** The application that the user chose last, on any page of this tab. The other pages show this application too. */
+/**
+ * The application that the user chose last, on any page in this browser tab. A page that is opened without an application shows this
+ * application.
+ */
 let lastChosen = ''
 
 interface ChoiceAddress {
@@ -18,7 +21,8 @@ function useRemembered({ values: { application }, set }: ChoiceAddress, known: r
   const remembered = known.includes(lastChosen) ? lastChosen : ''
   useEffect(() => {
     if (application !== '') lastChosen = application
-    // The user has removed the application from the address. If it stayed remembered, it would be added to the address again immediately.
+    // The user has removed the application from the address. If this variable kept the application, the effect would add it to the address
+    // again immediately.
     else if (hadOne.current) lastChosen = ''
     else if (remembered !== '') set({ application: remembered })
     hadOne.current = application !== ''

@@ -6,7 +6,7 @@ import type { Session } from './session.ts'
 
 export type { Client }
 
-/** Creates the client. It makes few attempts, because a person waits and the page offers to try again. */
+/** Creates the client. It sends a request at most three times, because a person waits, and the page offers to try again. */
 export const clientOf = (session: Session): Client =>
   createClient({ url: baseUrl, auth: (rejected) => session.token(rejected), attempts: 3, timeoutMs: 30_000 })
 

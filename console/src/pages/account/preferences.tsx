@@ -9,7 +9,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { texts } from './texts.ts'
 
 const themes: Theme[] = ['system', 'light', 'dark']
-/** Represents the empty value, because a list component accepts no empty key. */
+/** Key of the option that stands for “no preference”. The list component accepts no empty key. */
 const byDefault = 'default'
 
 export function Preferences() {

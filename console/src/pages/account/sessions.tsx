@@ -1,4 +1,4 @@
-/** The sessions of the caller, which can be ended one by one. */
+/** The sessions of the caller, with buttons that end one session, or all sessions except the present one. */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
@@ -14,7 +14,10 @@ import { texts } from './texts.ts'
 
 type Session = ItemOf<'me.sessions.list'>
 
-/** Returns the program of a session, such as `Firefox on Linux`, or the whole user agent if the program is not known. */
+/**
+ * Returns the program that uses a session, such as `Firefox on Linux`: the whole user agent if the program is not known, and the OAuth
+ * client if the session has no user agent.
+ */
 function programOf({ userAgent, clientId }: Session): string {
   if (!userAgent) return clientId ?? texts.unknown
   const nameIn = (names: [RegExp, string][]) => names.find(([pattern]) => pattern.test(userAgent))?.[1]

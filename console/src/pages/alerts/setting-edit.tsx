@@ -21,7 +21,7 @@ const targets = Object.keys(texts.targets) as Target[]
 const above = [{ title: texts.title, to: '/alerts?tab=settings' }]
 const addressOf = (id: string) => `/alerts/settings/${encodeURIComponent(id)}`
 
-/** Returns the values of the form. In the form, lists are texts. */
+/** Returns the values of the form. The fields hold texts, so ids are joined with spaces, and e-mail addresses with line breaks. */
 const valuesOf = (setting?: Setting) => ({
   name: setting?.name ?? '',
   alertType: setting?.alertType ?? '',
@@ -136,7 +136,7 @@ const AlertFields = ({ form }: { form: Form<Values> }) => (
   </>
 )
 
-/** Returns the options of a field: these names and the current value, which may name an object that the caller may not read. */
+/** Returns the options of a field: the given names, and the current value, because it may name an object that the caller may not read. */
 const withPresent = (names: string[], present: string) =>
   [...new Set([...(present === '' ? [] : [present]), ...names])].map((value) => ({ value, label: value }))
 

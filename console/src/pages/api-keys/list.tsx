@@ -1,4 +1,4 @@
-/** The API keys of the tenant that the caller may see. */
+/** The list of the API keys that the caller may see. The page searches the list itself. */
 import { useState } from 'react'
 import { useMay, useMe } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

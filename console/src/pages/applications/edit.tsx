@@ -1,4 +1,7 @@
-/** Form that creates or changes an application. If another caller changed the application meanwhile, the form shows both versions. */
+/**
+ * Form that creates or changes an application. If another caller changed the application meanwhile, the form shows both changes before it
+ * saves.
+ */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -1,4 +1,4 @@
-/** The versions of an application, on its page. */
+/** The card with the versions of an application, on the page of the application. */
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'

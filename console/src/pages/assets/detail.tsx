@@ -1,4 +1,4 @@
-/** One asset: its definition, which can be edited, its relations, the schema of its type, and its deletion. */
+/** One asset: its facts, its relations, and the schema of its type. Users edit the definition of the asset or delete the asset. */
 import { type FormEvent, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -112,8 +112,8 @@ interface DefinitionProps {
 
 function Definition(props: DefinitionProps) {
   const { asset, etag, mayChange } = props
-  // The version that was read when the user began to edit. The page may read the object again later; the older ETag then still detects a
-  // change of another caller.
+  // The asset as it was read when the user began to edit. The page may read the asset again later. The save still sends this older ETag, so
+  // that the platform rejects the save if another caller has changed the asset meanwhile.
   const [editing, setEditing] = useState<{ asset: Asset; etag: string | undefined }>()
   if (editing) return <DefinitionForm {...props} {...editing} onClose={() => setEditing(undefined)} />
   return (

@@ -1,4 +1,4 @@
-/** Assets and their types. */
+/** The list of assets and the list of asset types, as two tabs. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'

@@ -1,6 +1,6 @@
 import { parseJson } from '../../parts/json-field.tsx'
 
-/** Returns the field `name` of the definition, or the id if the definition has no name. */
+/** Returns the name of an asset: the field `name` of its definition, or its id if the definition has no such field. */
 export function nameOf({ id, definition }: { id: string; definition: string }): string {
   const { value } = parseJson(definition)
   const name = typeof value === 'object' && value !== null ? (value as { name?: unknown }).name : undefined

@@ -22,7 +22,10 @@ type Relation = ItemOf<'assets.relations.list'>
 type Kind = Relation['entityType']
 type RelationType = Relation['relationType']
 
-/** Returns the relation as the API stores it, always in the direction `contains` or `manages`. */
+/**
+ * Returns the body that links or unlinks two entities. It knows only `CONTAINS` and `MANAGES`, so for an inverse relation, such as
+ * `IS_CONTAINED_BY`, the two entities are swapped.
+ */
 function relationOf(assetId: string, relationType: RelationType, entityType: Kind, entityId: string) {
   const own = { entityType: 'ASSET' as const, entityId: assetId }
   const other = { entityType, entityId }

@@ -63,7 +63,7 @@ export default function AssetTypePage({ params: { assetTypeId } }: PageProps) {
   )
 }
 
-/** The schema that the form of a new type shows first. */
+/** The schema that a new type has until the user changes it. */
 const firstSchema = {
   type: 'object',
   required: ['name'],

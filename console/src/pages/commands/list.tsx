@@ -29,7 +29,7 @@ const sortKeys = ['-created', 'created', '-updated', 'updated'] as const
 const tones: Record<State, Tone> = { ALL: 'quiet', PENDING: 'info', SUCCEEDED: 'good', FAILED: 'bad', EXPIRED: 'warn' }
 const refreshMs = 5_000
 
-/** Returns the state to show. A result with a status of 400 or more means that the command failed. */
+/** Returns the state to show. An executed command has failed if its result has a status of 400 or more, and has succeeded otherwise. */
 const stateOf = ({ status, statusCode = 0 }: Command): State =>
   status === 'EXECUTED' ? (statusCode >= 400 ? 'FAILED' : 'SUCCEEDED') : status
 

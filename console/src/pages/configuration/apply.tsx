@@ -1,4 +1,4 @@
-/** Gives one configuration to chosen endpoints, or to all endpoints that match a filter at this moment. */
+/** Gives one configuration to chosen endpoints, or to all endpoints that match a filter at the moment of saving. */
 import { type FormEvent, useState } from 'react'
 import { useConfigurationSchema } from '../../api/configuration-schema.ts'
 import type { BodyOf } from '../../api/operation-types.ts'

@@ -86,10 +86,11 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const before = current ? prettyJson(current.config) : ''
   const stored = useJsonDraft(before)
   const schema = useConfigurationSchema(appName, appVersionName)
-  // The configuration that was read when the user began to type. The page may read the configuration again later; the older ETag then still
-  // detects a change of another caller.
+  // The configuration as it was read when the user began to type. The page may read it again later. The save still sends this older ETag,
+  // so that the platform rejects the save if another caller has changed the configuration meanwhile.
   const [base, setBase] = useState<{ etag: string | undefined; value: unknown }>()
-  // The configuration that another caller has replaced. Undefined as soon as the page has read the new configuration.
+  // After a conflict: the configuration from which the user started, and which another caller has replaced. As soon as the page has read
+  // the new configuration, it adds the changes of the user to the new one, and this becomes undefined.
   const [replaced, setReplaced] = useState<typeof base>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)

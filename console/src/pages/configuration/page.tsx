@@ -1,4 +1,7 @@
-/** The tabs of configurations: the default of a version, one configuration for some endpoints, and the statuses of all endpoints. */
+/**
+ * The page of configurations, with three tabs: the default configurations of a version, a configuration for some endpoints, and whether the
+ * endpoints have applied their configurations.
+ */
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'

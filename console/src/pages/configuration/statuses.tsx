@@ -63,7 +63,7 @@ const columns: Column<Row>[] = [
 /** Counts the endpoints with each status. For each status it requests a list of one item and uses the total of the list. */
 function useStatusCounts(shared: ArgumentsOf<'configurations.statuses.list'>): Record<Status, number | undefined> {
   const totalOf = (status: Exclude<Status, 'ALL'> | undefined) =>
-    // biome-ignore lint/correctness/useHookAtTopLevel: it is called the same number of times at each rendering
+    // biome-ignore lint/correctness/useHookAtTopLevel: `useList` is called the same number of times at each rendering
     useList('configurations.statuses.list', { ...shared, size: 1, ...(status && { status }) }, { refreshMs }).total
   return {
     ALL: totalOf(undefined),

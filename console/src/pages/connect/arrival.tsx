@@ -56,7 +56,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
     .map(({ name, points }) => ({ name, times: points.map(({ at }) => at), values: points.map(({ value }) => value) }))
   const message = traffic.items.find(({ direction }) => direction === 'INBOUND')
   const rejection = traffic.items.find((one) => (statusOf(one) ?? 0) >= 400)
-  // A refusal that is older than an accepted message is no longer shown.
+  // As soon as points have arrived, refusals that are older than the newest point are no longer shown.
   const isNewerThanMessages = ({ createdAt }: { createdAt: string }) =>
     series.length === 0 || msOf(createdAt) > newestTime(rows)
   const isNewest = rejection !== undefined && msOf(rejection.createdAt) >= msOf(message?.createdAt ?? '')

@@ -21,7 +21,7 @@ const newChoice = 'new'
 const firstSuffix = 'v1'
 const idLetters = 'bcdfghjkmnpqrstvwxz23456789'
 
-/** Returns a part of an id that is easy to read and probably not used yet. */
+/** Returns four random characters for the id of a device. They are easy to read, and the id is probably not in use yet. */
 const randomPart = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => idLetters[byte % idLetters.length]).join('')
 
@@ -105,7 +105,10 @@ function ChoiceForm({
   )
 }
 
-/** Creates the missing objects one after the other. A second attempt continues after the objects that the first attempt has created. */
+/**
+ * Creates the application, the version and the endpoint, one after the other, as far as they are missing. A second attempt does not create
+ * again what the first attempt has created.
+ */
 function useCreation() {
   const application = useChange('applications.create')
   const version = useChange('applications.versions.create')
@@ -137,7 +140,7 @@ function useCreation() {
     },
     isRunning: application.isRunning || version.isRunning || endpoint.isRunning,
     problem: application.problem ?? version.problem ?? endpoint.problem,
-    /** Text that names the objects which a failed attempt has created. */
+    /** Text that names the application or version that a failed attempt has created. Undefined if it has created none. */
     done:
       version.problem && createdNames.application !== undefined
         ? texts.madeApplication(createdNames.application)

@@ -104,7 +104,10 @@ export function Lines({ endpoint, kind, onKind, token, onToken }: LinesProps) {
   )
 }
 
-/** Advice for devices on other machines. It is open at first only for a microcontroller, which is always another machine. */
+/**
+ * Advice for a device that does not run on the machine of the platform. It is open at first only for a microcontroller, which is always a
+ * machine of its own.
+ */
 function Elsewhere({ isOpen, url, mqttsUrl }: { isOpen: boolean; url: string; mqttsUrl: string | undefined }) {
   if (!isLoopback(url) && mqttsUrl === undefined) return null
   return (

@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 export default function ConnectPage() {
   const address = useAddressState({ endpoint: text(), with: oneOf([...kinds, 'page'], 'mosquitto') })
   const { endpoint, with: kind } = address.values
-  // The token of the endpoint that this page has created. It is kept in memory only.
+  // The token that this page has created, and the endpoint that it identifies. The token is kept in memory only.
   const [registered, setRegistered] = useState<{ endpointId: string; token: string }>()
   const token = registered?.endpointId === endpoint ? registered.token : undefined
   useFocusOnHeading(endpoint)

@@ -1,10 +1,16 @@
-/** Programs that send one message as a device. Each program runs unchanged when it is copied. */
+/**
+ * Programs that send messages as a device. A copied program runs unchanged, except that the Arduino program needs the name and the password
+ * of a network.
+ */
 
 export const kinds = ['mosquitto', 'curl', 'node', 'python', 'arduino'] as const
 export type SnippetKind = (typeof kinds)[number]
 
 export interface SnippetOptions {
-  /** `mqtt://host:port`, and the public HTTP address of the platform. An address is undefined if the device cannot use that transport. */
+  /**
+   * Address of the MQTT listener, `mqtt://host:port`. `httpUrl` is the public HTTP address of the platform. Each address is undefined if
+   * devices cannot use its transport.
+   */
   mqttUrl: string | undefined
   httpUrl: string | undefined
   versionName: string

@@ -31,7 +31,7 @@ const tones: Record<State, Tone> = { Active: 'good', Inactive: 'info', Suspended
 
 const scopeOf = (kind: Kind, verb: string) => `tenant:${kind}-credentials:${verb}`
 
-/** Returns whether a certificate is in use and expires soon. */
+/** Returns whether a certificate expires within 30 days and is not revoked. */
 function isExpiring({ state, invalidAfter }: X509): boolean {
   const left = msOf(invalidAfter) - nowMs()
   return state !== 'Revoked' && left > 0 && left < soonMs

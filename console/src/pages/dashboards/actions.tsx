@@ -20,7 +20,7 @@ export const addressOf = (dashboardId: string) => `/dashboards/${encodeURICompon
 
 /** Returns the function `open`, which creates a dashboard and opens its page. If the creation fails, `open` returns the problem. */
 export function useCreateDashboard() {
-  // `me` is read again, because the creator of a dashboard gets permissions on it.
+  // `me` (the permissions of the caller) is read again, because the creator of a dashboard gets permissions on the dashboard.
   const create = useChange('dashboards.create', { also: ['me'] })
   const [, navigate] = useLocation()
   return {

@@ -37,7 +37,7 @@ export type Application = { kind: 'known'; name: string } | { kind: 'loading' } 
 
 export interface DashboardState {
   hasVariable(kind: VariableKind): boolean
-  /** Returns the value that a widget refers to, or undefined if nothing is chosen. */
+  /** Resolves a reference of a widget (see `references.ts`). Returns undefined if no value is chosen. */
   chosen(kind: VariableKind, reference: string | undefined): string | undefined
   /** Returns the time that is chosen for a widget: a duration, or `from/to`. */
   timeOf(reference: string | undefined): string

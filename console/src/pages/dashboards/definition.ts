@@ -1,4 +1,4 @@
-/** The contents of a dashboard with the types of the API, and functions of the console: new widgets, titles, incomplete widgets. */
+/** Types of a dashboard, taken from the API, and functions that create widgets, make their titles and say why a widget is incomplete. */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { withoutMark } from '../../parts/chart-series.ts'
 import type { IconName } from '../../parts/icons.tsx'
@@ -14,7 +14,7 @@ export type Variable = NonNullable<Definition['variables']>[number]
 export type VariableKind = Variable['kind']
 export type SeriesReference = WidgetOf<'value'>['series']
 
-/** Name, description and contents: the body of a change. */
+/** The parts of a dashboard that users edit. `bodyOf` makes the body of a request from them. */
 export interface Contents {
   name: string
   description: string

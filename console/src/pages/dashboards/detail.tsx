@@ -78,7 +78,7 @@ export default function DashboardPage({ params }: PageProps) {
           {mayUpdate ? texts.noWidgetsText : texts.noWidgetsReader}
         </EmptyState>
       ) : (
-        // The key remounts the view when the version changes, because its state in the URL depends on the variables of the version.
+        // The key remounts the view when the version changes, because the URL contains values of the variables of this version.
         <DashboardView key={`${dashboardId} ${version}`} definition={definition} />
       )}
     </>

@@ -17,7 +17,7 @@ export interface DragHandlers {
 }
 
 const columns = 24
-/** Height of a row with the gap below it, as in the style sheet. */
+/** Height of a row in pixels, including the gap below it. The style sheet has the same height. */
 export const rowPixels = 40
 const moveMin = 4
 
@@ -41,7 +41,7 @@ const positionIn = (grid: HTMLElement, { clientX, clientY }: PointerEvent) => {
  */
 const hasColumns = (grid: HTMLElement) => getComputedStyle(grid).gridTemplateColumns.split(' ').length === columns
 
-/** Returns the widget that is being moved, with the place that it would get. */
+/** Returns the widget that is being moved or resized, with the rectangle that it would get. Undefined while there is no such widget. */
 export function useDrag(grid: RefObject<HTMLElement | null>, handlers: DragHandlers): Drag | undefined {
   const [drag, setDrag] = useState<Drag>()
   const latest = useRef(handlers)

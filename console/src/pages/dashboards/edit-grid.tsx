@@ -20,7 +20,7 @@ export interface EditGridProps {
 
 const rectangleOf = ({ x, y, width, height }: Widget): Rectangle => ({ x, y, width, height })
 
-/** Returns the rectangle of a widget after a key that moves or resizes it. */
+/** Returns the rectangle of a widget after a key that moves or resizes it; undefined for other keys. */
 function afterKey({ key, shiftKey }: KeyboardEvent, { x, y, width, height }: Rectangle): Rectangle | undefined {
   const steps: Record<string, [number, number]> = {
     ArrowLeft: [-1, 0],

@@ -1,4 +1,6 @@
-/** Page that creates or changes a dashboard. If another caller changed the dashboard meanwhile, the page shows both versions. */
+/**
+ * Page that creates or changes a dashboard. If another caller changed the dashboard meanwhile, the page shows both changes before it saves.
+ */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -91,7 +93,7 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
       history.change((yours) => merged(base, contentsOf(theirs), yours))
       setBase(contentsOf(theirs))
     },
-    // Taking the other version is a step that undo can revert, so the version of the user is not lost.
+    // Taking the contents of the other caller is a step that undo can revert, so the contents of the user are not lost.
     onTake: (theirs) => {
       history.change(() => contentsOf(theirs))
       setBase(contentsOf(theirs))

@@ -63,7 +63,10 @@ function useUndoKeys(undo: () => void, redo: () => void) {
   }, [undo, redo])
 }
 
-/** Returns functions that change widgets. Each change is one step of the history. Screen readers announce `said`. */
+/**
+ * Returns functions that change widgets. Undo can revert each change. `said` describes the last change in words; screen readers announce
+ * it.
+ */
 function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   const [chosen, setChosen] = useState<string>()
   const [announcement, announce] = useState('')
@@ -112,7 +115,7 @@ function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   }
 }
 
-/** Moves the focus to the handle of a widget, or to the tools if there is no widget. */
+/** Moves the focus to the handle of a widget, or to the tools of the editor if `id` is undefined. */
 function focusHandle(id: string | undefined) {
   requestAnimationFrame(() => {
     const selector = id === undefined ? '.editor-tools button' : `[data-widget="${CSS.escape(id)}"] [data-handle]`
@@ -214,7 +217,7 @@ interface PanelProps {
   ref: RefObject<HTMLElement | null>
 }
 
-/** The settings of the chosen widget, or of the dashboard. */
+/** The settings of the chosen widget, or of the dashboard if no widget is chosen. */
 function Panel({ history, changes, widget, nameProblem, ref }: PanelProps) {
   return (
     <aside

@@ -1,4 +1,7 @@
-/** Fields of endpoints by name, as columns of tables and colours of maps: `connection`, `metadata.city`, `series:auto~power`. */
+/**
+ * Reads the values that tables show as columns and maps as colours. A text names the value: `connection`, `metadata.city` or
+ * `series:auto~power`.
+ */
 import type { ReactNode } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useGets, useList } from '../../api/query.ts'
@@ -27,7 +30,7 @@ const aliases: Record<string, string> = {
 }
 const fieldOf = (column: string) => (Object.hasOwn(aliases, column) ? aliases[column]! : column)
 
-/** Columns that every endpoint has. */
+/** Columns that the settings of a table offer as choices. Others, such as metadata keys, are entered as text. */
 export const plainColumns = [
   ...['endpointId', 'metadata.name', 'connection', 'lastActivity', 'createdDate', 'application', 'version'],
 ]
@@ -84,7 +87,10 @@ export function cellOf(endpoint: Endpoint, column: string, newest: NewestValues)
   return <Text value={typeof value === 'number' ? formatNumber(value) : value} max={120} />
 }
 
-/** Returns the sort order for the directory, which sorts by its own fields and by metadata keys. */
+/**
+ * Returns the sort order for a request to the directory, which sorts by its own fields and by metadata keys. For other columns, such as a
+ * series, the order is by endpoint id.
+ */
 export function apiSortOf(sort: string | undefined): { sort: string; sortOrder: 'asc' | 'desc' } {
   const descending = sort?.startsWith('-') ?? false
   const field = fieldOf((sort ?? 'endpointId').replace(/^-/, ''))
@@ -132,7 +138,10 @@ export function useEndpoints({ application, filter, sort, limit, enabled = true 
 
 const idsMax = 100
 
-/** Reads the newest values of the series that columns name. One request reads the values of up to 100 endpoints of an application. */
+/**
+ * Reads the newest values of the series that the columns of a widget name, such as `series:auto~power`. One request reads the values of up
+ * to 100 endpoints of an application.
+ */
 export function useNewestValues(endpoints: readonly Endpoint[], columns: readonly string[]) {
   const dashboard = useDashboard()
   const names = [...new Set(columns.map(seriesNameOf).filter((name) => name !== undefined && name !== ''))] as string[]

@@ -1,4 +1,4 @@
-/** The address of Explore that shows the same series as a widget. */
+/** The address of the page Explore with the same series and period as a widget. */
 import { manyOf } from '../../parts/address-state.ts'
 import { chosenOf, lengths, ranges } from '../../parts/periods.ts'
 import type { DashboardState } from './context.tsx'

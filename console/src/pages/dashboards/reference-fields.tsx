@@ -20,7 +20,7 @@ export interface ReferenceProps {
   isPlain?: boolean
 }
 
-/** Represents the empty value, because a list component accepts no empty key. */
+/** Key of the option without a value. The list component accepts no empty key. */
 const none = '*'
 const short = (text: string) => withoutInvisible(cut(text, 80).shown)
 

@@ -1,6 +1,6 @@
 /**
- * Resolves references of widgets: a fixed value, the value of a variable (`$name`), or the first variable of the kind. All functions are
- * pure.
+ * Resolves references of widgets: a fixed value, the value of a variable (`$name`), or, without a reference, the first variable of the
+ * kind.
  */
 import type { Period } from '../../parts/periods.ts'
 import { chosenPeriod, durationOf } from '../../parts/periods.ts'
@@ -10,12 +10,12 @@ import { seriesOfWidget } from './definition.ts'
 /** Values of the variables by name. */
 export type Values = Record<string, string>
 
-/** The period of dashboards whose author chose no period. */
+/** The time that a dashboard shows when its time variable has no valid value, or when it has no time variable. */
 export const timeDefault = 'PT6H'
-/** Name of the time variable in dashboards that declare no time variable. */
+/** Name under which `Values` holds the time of a dashboard that declares no time variable. */
 export const timeName = ''
 
-/** Returns the value of a reference, or undefined if nothing is chosen. */
+/** Returns the value of a reference, or undefined if its variable is missing or has no value. */
 export function resolved(
   variables: readonly Variable[],
   values: Values,
@@ -36,7 +36,7 @@ export function resolved(
 export const timeVariableOf = (variables: readonly Variable[], reference: string | undefined): string =>
   reference?.startsWith('$') ? reference.slice(1) : (variables.find(({ kind }) => kind === 'time')?.name ?? timeName)
 
-/** Parses a chosen time: a duration until now, or `from/to`. */
+/** Parses a chosen time: a duration until now, or `from/to`. An invalid time counts as `timeDefault`. */
 export function periodOfText(text: string, now: number): Period {
   const length = durationOf(text)
   if (length !== undefined) return { from: now - length, to: now }

@@ -1,4 +1,4 @@
-/** Fields for the series of a chart or value: which series it shows, and how they look. */
+/** Fields for the series of a chart or value widget: which series the widget shows, and with which labels, colours and thresholds. */
 import { useState } from 'react'
 import { useSeriesChoice } from '../../api/series-choice.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -46,7 +46,10 @@ export function ColourField({
   )
 }
 
-/** Returns the application of the endpoint that a reference currently resolves to. The series of this application are offered. */
+/**
+ * Returns the application whose series are offered: that of the endpoint to which the reference currently resolves, or, without such an
+ * endpoint, the application that is chosen in the dashboard.
+ */
 function useApplicationOf(endpoint: string | undefined): string | undefined {
   const dashboard = useDashboard()
   const endpointId = dashboard.chosen('endpoint', endpoint)

@@ -44,7 +44,10 @@ export function located({ chosen, applicationOf }: DashboardState, series: reado
 }
 
 const pointsMax = 1_500
-/** Raw points arrive live. They are also read again at this interval, so that the points of the whole period stay evenly spaced. */
+/**
+ * Minimum interval at which raw points are read again. New points also arrive live, but only a new read reduces the points of the whole
+ * period to `pointsMax`.
+ */
 const rawRefreshMs = 60_000
 
 type Aggregate = 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
@@ -57,7 +60,10 @@ const groupsOf = (found: readonly Found[]) =>
     timeSeriesName: [...new Set(ofApplication.map(({ reference }) => reference.timeSeries))],
   }))
 
-/** Returns the dates of the request. A moving period is requested by its length, so that the arguments of the request stay the same. */
+/**
+ * Returns the dates of the request. A period that ends now is requested by its length, so that the arguments stay the same while time
+ * passes.
+ */
 const datesOf = (period: Period, isMovingPeriod: boolean) =>
   isMovingPeriod
     ? { fromDate: `now-${Math.round((period.to - period.from) / 1000)}s`, toDate: 'now' }
@@ -122,7 +128,9 @@ export function useSeries(
   }
 }
 
-/** Returns the stored points, followed by the live points that are newer. */
+/**
+ * Returns the stored points, followed by the live points that are newer than the last stored point. Points before `fromMs` are left out.
+ */
 export function continued(stored: readonly Point[], live: readonly Point[], fromMs: number): Point[] {
   const last = stored.length === 0 ? fromMs : msOf(stored.at(-1)!.timestamp)
   const newer = live.filter(({ timestamp }) => msOf(timestamp) > last)

@@ -81,7 +81,7 @@ function LiveNote({ state }: { state: LiveState }) {
 type FieldProps = VariablesProps & { variable: Variable }
 
 const labelOf = ({ label, name }: Variable) => withoutInvisible(cut(label || name, 60).shown)
-/** Represents the empty value, because a list component accepts no empty key. */
+/** Key of the option without a value. The list component accepts no empty key. */
 const none = '*'
 
 function VariableField(props: FieldProps) {

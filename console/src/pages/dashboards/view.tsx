@@ -1,4 +1,7 @@
-/** Shows a dashboard: variables and time above, widgets below. The address contains the chosen values, so a shared link shows the same. */
+/**
+ * Shows a dashboard: variables and time above, widgets below. The address contains the chosen values, so a link that a user shares shows
+ * the same values.
+ */
 import { useCallback, useMemo, useState } from 'react'
 import type { LiveState } from '../../api/live.ts'
 import { useReread } from '../../api/refresh.ts'
@@ -18,7 +21,7 @@ const addressName = (name: string) => (name === timeName ? 'time' : `var-${name}
 
 export interface ViewProps {
   definition: Definition
-  /** Values that the page sets, such as the current endpoint. The user cannot change them. */
+  /** Values of variables that the page sets, such as the current endpoint. The user cannot change these values. */
   fixedValues?: Values
 }
 

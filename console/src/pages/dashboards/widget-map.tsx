@@ -35,7 +35,8 @@ export function MapWidget({ widget, isTable }: Props) {
   const described = useEndpoints({ application, filter, limit: describedMax })
   const { newest } = useNewestValues(described.items, [colourBy, label ?? ''])
   const [area, setArea] = useState<MapArea>()
-  // The operation that returns clusters does not support filters, so the places of a filter are read from the metadata.
+  // The operation that returns clusters does not support filters. For a widget with a filter, the places are read from the metadata of the
+  // endpoints.
   const clusters = useList(
     'endpoints.places.list',
     { ...(area ?? world), limit: clustersMax, ...(applicationName !== undefined && { applicationName }) },

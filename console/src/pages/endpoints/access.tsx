@@ -1,4 +1,4 @@
-/** Shows the tokens of the device, and the users who may see, change or delete the endpoint, with the reasons. */
+/** Shows the tokens of the device, and who may see, change or delete the endpoint, and why. */
 import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

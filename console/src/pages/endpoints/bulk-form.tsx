@@ -1,4 +1,4 @@
-/** Parameters of work over many endpoints. */
+/** The form with the parameters of a job over many endpoints. */
 import { useList } from '../../api/query.ts'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'

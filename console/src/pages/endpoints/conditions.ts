@@ -1,4 +1,4 @@
-/** The conditions of the list: reads them from the address, and converts them to arguments of the API. */
+/** The conditions of the list of endpoints: reads the conditions from the address, and converts them to arguments of the API. */
 import type { ArgumentsOf } from '../../api/operation-types.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 

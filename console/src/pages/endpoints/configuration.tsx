@@ -215,8 +215,8 @@ interface EditorProps extends TabProps {
 function Editor(props: EditorProps) {
   const { endpointId, appVersion } = props.endpoint
   const args = { endpointId, appVersionName: appVersion.name, name: props.name }
-  // If the endpoint has its own configuration, the configuration is read for its ETag. Otherwise the default configuration of the version
-  // applies, which has no ETag at this address.
+  // If the endpoint has its own configuration, that configuration is read for its ETag. Otherwise the endpoint uses the default of its
+  // version, and saving creates its own configuration, without an ETag.
   const [hasOwn] = useState(props.own !== undefined)
   const read = useGet('configurations.endpoints.get', args, { enabled: hasOwn })
   if (read.isLoading) return <Loading label={texts.loading} />

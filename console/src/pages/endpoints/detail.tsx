@@ -110,7 +110,7 @@ export default function EndpointPage({ params }: PageProps) {
   )
 }
 
-/** Returns a function that returns the latest of `before` and the times of the messages that the device sent. */
+/** Returns an updater for a React state that holds the time of the newest message from the device. */
 const newestOf = (messages: unknown[]) => (before: string) =>
   (messages as { direction: string; createdAt: string }[])
     .filter(({ direction }) => direction === 'INBOUND')

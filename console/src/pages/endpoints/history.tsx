@@ -1,4 +1,4 @@
-/** Points of series of an endpoint over time. */
+/** Charts of the series of an endpoint over time. */
 import { useMemo, useState } from 'react'
 import { useAddToDashboard } from '../../api/add-to-dashboard.ts'
 import { rowsOf, type ValueRow } from '../../api/points.ts'

@@ -94,7 +94,7 @@ function useCounts(conditions: Conditions, enabled: boolean) {
   return { byConnection, byVersion, ofConnection, total: byConnection.data?.complete ? total : undefined }
 }
 
-/** The conditions wait for the rows at most for this time. */
+/** Maximum time for which the conditions wait for the first rows. */
 const rowsSoonMs = 250
 
 /**
@@ -223,7 +223,10 @@ interface FiltersProps {
   isWhole: boolean
 }
 
-/** The choices take longer to render than the rows, so they are rendered again only if they change. */
+/**
+ * The search field and the choices. They take longer to render than the rows, so they are rendered again only if the address or the counts
+ * change.
+ */
 const Filters = memo(
   FilterFields,
   (before, now) =>

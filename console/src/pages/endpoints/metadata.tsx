@@ -1,4 +1,7 @@
-/** Metadata of an endpoint: as a form with a row for each key, or as JSON. Changes send the ETag that was read. */
+/**
+ * Metadata of an endpoint: as a form with a row for each key, or as JSON. A change is saved only if the metadata still has the ETag that
+ * was read.
+ */
 import { useState } from 'react'
 import { useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -19,7 +19,7 @@ const tones: Record<keyof typeof texts.softwareStates, Tone> = {
   failed: 'bad',
 }
 
-/** The offered version. If it was suspended after the offer, the endpoint gets no further offer of it. */
+/** Shows the offered version, with a badge if the version is now suspended. A suspended version is not offered again. */
 function Offered({ appName, version }: { appName: string; version: string | undefined }) {
   const may = useMay()
   const enabled = version !== undefined && may('application:software:read', `application-${appName}`)

@@ -66,7 +66,7 @@ export const texts = {
   another: 'Register another endpoint',
 }
 
-/** Texts of work over many endpoints. */
+/** Texts of jobs over many endpoints. */
 export const bulkTexts = {
   actions: 'Actions',
   export: 'Export as CSV',

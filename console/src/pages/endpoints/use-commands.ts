@@ -1,4 +1,7 @@
-/** Commands of one endpoint. The API lists them by type, so their types are read first. */
+/**
+ * Commands of one endpoint. The API lists commands only by type, so the types are first read from the commands of the application and from
+ * the traffic log.
+ */
 import { useMay } from '../../api/me.ts'
 import { useList } from '../../api/query.ts'
 import type { TabProps } from './tab.ts'

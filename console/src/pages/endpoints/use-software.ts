@@ -1,4 +1,7 @@
-/** Software of an endpoint. The list is read first, because there is no entry for a device that has reported no software. */
+/**
+ * Software of an endpoint. The entry of the endpoint is read only if the list contains the endpoint, because a device that has reported no
+ * software has no entry.
+ */
 import { useGet, useList } from '../../api/query.ts'
 
 export function useSoftware(appName: string, endpointId: string, enabled = true) {

@@ -1,4 +1,4 @@
-/** Converts a query to rows of conditions, and back. */
+/** Converts the query of a filter to rows of conditions, and back. */
 import { parseJson } from '../../parts/json-field.tsx'
 
 export interface Condition {

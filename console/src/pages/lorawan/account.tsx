@@ -1,4 +1,4 @@
-/** One account integration, and its gateways. */
+/** One account integration (the link with a user of a LoRaWAN network), and the gateways of this user that are linked. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

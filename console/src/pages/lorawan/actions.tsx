@@ -22,7 +22,7 @@ export interface IntegrationMenuProps {
   objectName: string
   status: Status
   also: { name: string; count: number }[]
-  /** Suspends or resumes the object; undefined if the caller lacks the permission. `remove` deletes the object, or is undefined too. */
+  /** Suspends or resumes the object; `remove` deletes the object. Each is undefined if the caller lacks the permission for it. */
   setStatus: Action<[Status]> | undefined
   remove: Action<[]> | undefined
   onDeleted?(): void

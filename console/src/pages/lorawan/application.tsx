@@ -1,4 +1,6 @@
-/** One application integration: its session with the network, and its devices. */
+/**
+ * One application integration (the link with an application of a LoRaWAN network): its session with the network, and its linked devices.
+ */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

@@ -1,4 +1,7 @@
-/** Form that creates or changes an integration. If another caller changed the integration meanwhile, the form shows both versions. */
+/**
+ * Form that creates or changes an integration. If another caller changed the integration meanwhile, the form shows both changes before it
+ * saves.
+ */
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'

@@ -40,7 +40,7 @@ export default function MapPage() {
   })
   const { lat, lon, zoom, application, view } = address.values
   const [area, setArea] = useState<MapArea>()
-  // React creates the map again when this number changes. The new map shows the position that the address has.
+  // Key of the map. When it changes, React creates the map again, and the new map begins at the position in the address.
   const [generation, setGeneration] = useState(0)
   const [, navigate] = useLocation()
   const applications = useList('applications.list', {})

@@ -30,7 +30,10 @@ export const typeOf = (processor: Processor) => Object.keys(processor)[0] ?? ''
 
 export const pretty = (value: unknown) => JSON.stringify(value, null, 2)
 
-/** Returns whether the browser may have rounded a number. The platform keeps integers of 64 bits, JavaScript only 53 bits. */
+/**
+ * Returns whether a value contains a number that the browser may have rounded. The platform keeps integers of 64 bits, JavaScript only 53
+ * bits.
+ */
 export function isRounded(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(isRounded)

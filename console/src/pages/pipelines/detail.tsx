@@ -22,7 +22,7 @@ import { texts } from './texts.ts'
 const tabIds = ['pipeline', 'try', 'json'] as const
 const above = [{ title: texts.title, to: '/pipelines' }]
 const processorsMax = 100
-/** Maximum number of options that are shown. Only scripts can have more, because they can have many parameters. */
+/** Maximum number of options of a processor that are shown. Only scripts can have more, because they can have many parameters. */
 const optionsMax = 20
 
 export default function PipelinePage({ params }: PageProps) {

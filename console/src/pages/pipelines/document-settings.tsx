@@ -14,7 +14,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { pipelinesOf } from './definition.ts'
 import { documentTexts as texts } from './texts.ts'
 
-/** The template of an application, as the API returns it. */
+/** The template of an application (the settings of its documents), as the API returns it. */
 interface Template {
   settings?: { index?: Record<string, unknown> } & Record<string, unknown>
   [field: string]: unknown
@@ -77,7 +77,8 @@ function TemplateForm({ index, template, mayDelete, mayListPipelines }: FormProp
   const change = useChange('ingest.templates.update')
   const toast = useToast()
   const ids = pipelinesOf(all.data, index.tenantID).map(({ id }) => id)
-  // A template may name a pipeline with the tenant as a prefix, or a pipeline that the caller cannot list.
+  // The pipeline that the template names is always an option: its name can have the tenant as a prefix, or the caller may not be able to
+  // list it.
   const options = [...new Set([...(pipeline === none ? [] : [pipeline]), ...ids])]
   const { index_patterns: _patterns, ...kept } = template ?? {}
   const settings = {

@@ -107,7 +107,7 @@ function Outcome({ before, steps }: { before: Record<string, unknown>; steps: St
   const last = steps.at(-1)
   const end = steps.findLast(({ doc }) => doc !== undefined)?.doc?._source ?? before
   const documents = [before, ...steps.map(({ doc }) => doc?._source)]
-  /** Returns the document before a step: the document of the last earlier step that has a document. */
+  /** Returns the document before a step: the document of the last earlier step that has a document, else the document of the user. */
   const beforeStep = (index: number) => documents.slice(0, index + 1).findLast((one) => one !== undefined) ?? before
   return (
     <Card title={texts.steps}>

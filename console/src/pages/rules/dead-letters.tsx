@@ -1,4 +1,4 @@
-/** Events for which a rule could not run: their reasons, retry and deletion. */
+/** Lists dead letters: events for which a rule could not run, with the reason. Users can retry and delete dead letters. */
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'

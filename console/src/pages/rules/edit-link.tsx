@@ -32,7 +32,10 @@ interface Props {
   onClose(): void
 }
 
-/** Returns the arguments of the operations. All kinds have the same operations, so the types of one kind are used for all. */
+/**
+ * Returns the arguments of an operation. All types of triggers and actions have operations of the same form, so the code uses the
+ * TypeScript types of cron triggers for all of them.
+ */
 const argsOf = (kind: Kind, id: string) =>
   (kind === 'trigger' ? { triggerId: id } : { actionId: id }) as { triggerId: string }
 

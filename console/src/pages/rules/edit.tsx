@@ -1,4 +1,4 @@
-/** Page that creates or changes a rule. If another caller changed the rule meanwhile, the page shows both versions. */
+/** Page that creates or changes a rule. If another caller changed the rule meanwhile, the page shows both changes before it saves. */
 import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'

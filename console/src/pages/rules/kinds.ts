@@ -37,7 +37,7 @@ const camel = (segment: string) => segment.replace(/-(\w)/g, (_, letter: string)
 export const nounOf = (kind: 'trigger' | 'action', type: string) =>
   `${camel(type)}${kind === 'trigger' ? 'Triggers' : 'Actions'}`
 
-/** The initial event of a test run, which the script gets as `ctx.trigger`. */
+/** The event with which a test run begins, for each type of trigger. The script gets the event as `ctx.trigger`. */
 export const sampleOf: Record<TriggerType, Record<string, unknown>> = {
   'endpoint-data-samples-received': { endpointDataSamplesReceived: { dataSamples: [{ temperature: 33 }] } },
   'endpoint-metadata-updated': {

@@ -13,7 +13,7 @@ import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
 const listOfTexts = { type: 'array', items: { type: 'string' } }
 const someOf = (...values: string[]) => ({ type: 'array', uniqueItems: true, items: { enum: values } })
 
-/** Schemas of arrays and objects. The descriptions of the SDK, from which the form is made, give their kind only as `json`. */
+/** Schemas of arrays and objects. The form is made from the descriptions of the SDK, which give only the kind `json` for these fields. */
 const shapes: Record<string, Record<string, unknown>> = {
   endpointIds: listOfTexts,
   alertTypes: listOfTexts,

@@ -1,4 +1,4 @@
-/** Rules, their runs, and events for which a rule could not run. */
+/** The page of rules, with tabs for rules, runs, dead letters (events for which a rule could not run), snippets and secrets. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -29,7 +29,7 @@ import { outcomes, Traces } from './traces.tsx'
 type Rule = ItemOf<'rules.list'>
 
 const tabIds = ['rules', 'runs', 'letters', 'snippets', 'secrets'] as const
-/** Tabs that need a further scope. */
+/** Scopes of the tabs that need another scope than `rule:read`. */
 const scopes: Partial<Record<(typeof tabIds)[number], string>> = { snippets: 'snippet:read', secrets: 'secret:read' }
 const sortKeys = ['-updated', 'updated'] as const
 const origins = ['own', 'setting'] as const

@@ -82,7 +82,10 @@ interface PartProps {
   onClose(): void
 }
 
-/** Returns the name of an operation. All kinds have the same operations, so the types of one kind are used for all. */
+/**
+ * Returns the name of an operation. All types of triggers and actions have operations of the same form, so callers cast the name to the
+ * operation of cron triggers.
+ */
 const operationOf = (kind: PartProps['kind'], type: string, verb: 'create' | 'list') =>
   `${nounOf(kind, type)}.${verb}` as const
 

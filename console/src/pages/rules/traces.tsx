@@ -1,4 +1,7 @@
-/** Runs of rules and actions, each with its reason. `entityId` shows the runs of one rule. */
+/**
+ * Lists the runs of rules and actions, each with its result or the reason of its failure. `entityId` limits the list to the runs of one
+ * rule.
+ */
 import { useState } from 'react'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
@@ -209,7 +212,7 @@ function Chain({ trace, onClose }: { trace: Trace; onClose(): void }) {
   )
 }
 
-/** Shows a few traces, in order. */
+/** Shows a few traces (records of runs) in the given order. */
 export const TraceTable = ({ traces }: { traces: Trace[] }) => (
   <div className="scroll-x">
     <table className="plain-table">

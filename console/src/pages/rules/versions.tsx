@@ -1,4 +1,4 @@
-/** The versions of a rule, with their changes of the script. */
+/** Lists the versions of a rule, and shows how a version changed the script. */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'

@@ -41,7 +41,8 @@ export default function SoftwareVersionPage({ params }: PageProps) {
   const software = useGet('software.get', args)
   const rollout = useGet('software.rollout.get', args, { refreshMs })
   const may = useMay()
-  // Reports of devices change the counts, so a report causes a read. Without permission to read traffic, the counts are read at intervals.
+  // Software messages of devices (`cmx_ota`) change the counts, so each such message causes a read. A caller who may not read traffic gets
+  // new counts only at each `refreshMs`.
   useRefresh([{ topic: 'traffic', applicationName: args.appName, extensions: ['cmx_ota'] }], ['software'])
   const above = [{ title: texts.title, to: `/software?application=${encodeURIComponent(args.appName)}` }]
   const { data } = software

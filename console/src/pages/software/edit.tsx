@@ -1,4 +1,7 @@
-/** Creates a software version, or changes its rollout. If another caller changed the version meanwhile, the form shows both sides. */
+/**
+ * Creates a software version, or changes its rollout. If another caller changed the version meanwhile, the form shows both changes before
+ * it saves.
+ */
 import { useState } from 'react'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
