@@ -1,4 +1,7 @@
-/** Shows an operation as a command: curl, the command line, and the SDK. This module is loaded on demand. */
+/**
+ * Writes the request of an operation as text: as a command for curl, as a command of the CLI, and as code for the SDK. This module is
+ * loaded on demand.
+ */
 import type { Arguments } from '../../../sdk/src/types.ts'
 import { baseUrl } from './platform.ts'
 
@@ -16,7 +19,7 @@ const flagOf = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${let
 const wordsOf = (name: string) =>
   name.split('.').map((word) => word.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
 
-/** Arguments that a command leaves out, because the command line reads all pages by itself. */
+/** Arguments that the command of the CLI leaves out, because the CLI reads all pages by itself. */
 const paging = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
 export async function commandTexts(name: string, args: Arguments): Promise<CommandTexts> {

@@ -4,7 +4,9 @@ import { useGet } from './query.ts'
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Returns the schema at these keys. The configuration of a service instance is nested by tenant, application and version. */
+/**
+ * Returns the schema at these keys below `ecr.platform.applications`, where the API nests the configuration of an application or a version.
+ */
 function schemaIn(document: unknown, keys: string[]): unknown {
   let part = document
   for (const key of ['ecr', 'platform', 'applications', ...keys]) {

@@ -28,8 +28,8 @@ function fieldOf(payload: string, name: string): unknown {
 }
 
 /**
- * Returns whether a refusal may concern this endpoint. A refusal names an endpoint only if its token was valid; otherwise it may concern
- * any device of the version.
+ * Returns whether a refusal may concern this endpoint. A refusal names an endpoint only if the token of the message was valid. A refusal
+ * without an endpoint may concern any device of the version.
  */
 export const mayConcern = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId === endpointId || (!refusal.endpointId && refusal.appVersionName === versionName)

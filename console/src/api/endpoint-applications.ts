@@ -1,4 +1,4 @@
-/** Finds the applications of endpoints of which a page has only the ids. */
+/** Finds the applications of endpoints, for pages that have only the ids of the endpoints. */
 import { useQueries } from '@tanstack/react-query'
 import { useSession } from './client.ts'
 import type { ItemOf } from './operation-types.ts'
@@ -7,8 +7,8 @@ import type { ItemOf } from './operation-types.ts'
 const idsMax = 100
 
 /**
- * Returns the applications by endpoint id. When `isLoading` is false, endpoints that do not exist or that the caller may not read are
- * absent.
+ * Returns the applications by endpoint id. While `isLoading` is true, endpoints can be missing. Afterwards, only endpoints that do not
+ * exist or that the caller may not read are missing.
  */
 export function useEndpointApplications(ids: readonly string[]): { byId: Map<string, string>; isLoading: boolean } {
   const { client } = useSession()

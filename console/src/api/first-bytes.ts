@@ -4,7 +4,7 @@ import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
 import { problemOf } from './problems.ts'
 
-/** Returns a function that reads at most `max` bytes of an operation that supports ranges. */
+/** Returns a function that reads at most the first `max` bytes that an operation returns. The operation must support range requests. */
 export function useFirstBytes(): (
   name: string,
   args: object,

@@ -20,7 +20,10 @@ export interface Hub {
   leave(listener: Listener): void
 }
 
-/** Changes within this time become one request, because the components of a page subscribe one after the other when the page opens. */
+/**
+ * Changes of subscriptions within this time become one request, because the components of a page subscribe one after the other when the
+ * page opens.
+ */
 const debounceMs = 50
 /**
  * A stream that the platform rejected is opened again after this time, because the cause, such as the end of a session, may no longer

@@ -18,7 +18,7 @@ export type LiveState =
 
 export interface LiveHandlers {
   onItems(items: Record<string, unknown>[], topic: string): void
-  /** Called when the page may have missed events. It must then read its data again. */
+  /** Called when the page may have missed events. The page must then read its data again. */
   onGap?(topic: string): void
 }
 
@@ -35,7 +35,10 @@ function openOwnStream(session: Session, receive: (event: StreamEvent) => void):
   return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
 }
 
-/** Opens the shared worker. Returns undefined if the browser has no shared workers, or denies shared workers together with storage. */
+/**
+ * Opens the shared worker. Returns undefined if the browser has no shared workers, or denies them, as some browsers do when the user has
+ * blocked storage.
+ */
 function openWorker(): SharedWorker | undefined {
   if (typeof SharedWorker === 'undefined' || workerPath === '') return undefined
   try {
@@ -52,7 +55,7 @@ function openTab(session: Session, receive: (event: StreamEvent) => void): Tab {
   let watched: LiveSubscription[] = []
   let own: Tab | undefined
   const shared = openSharedStream(session, worker, receive)
-  // After an upgrade, the file of the worker may no longer exist.
+  // After an upgrade, the file of the worker may no longer exist. The tab then opens a stream of its own.
   worker.onerror = () => {
     own ??= openOwnStream(session, receive)
     own.watch(watched)
@@ -171,7 +174,7 @@ export function usePermissionChanges(onChange: () => void) {
   )
 }
 
-/** Watches topics while the component is shown. Returns whether the stream is connected. */
+/** Watches topics while the component is shown. Returns the state of this subscription. */
 export function useLive(topics: LiveTopic[], handlers: LiveHandlers, { enabled = true } = {}): LiveState {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')

@@ -1,4 +1,4 @@
-/** The platform that served this page, from the meta elements of the shell. */
+/** Addresses and version of the platform that served this page, read from the meta elements of the HTML document. */
 
 const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
 

@@ -216,7 +216,7 @@ export interface Change<P extends OperationName> {
   reset(): void
 }
 
-/** Returns whether a query has all arguments of a deletion. It then reads the deleted object, and repeating the query would fail. */
+/** Returns whether a query has all arguments of a deletion. Such a query reads the deleted object, so repeating the query would fail. */
 function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
   const queriedArgs = queried as Record<string, unknown>
   const ids = Object.entries(deleted)

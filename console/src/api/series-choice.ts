@@ -3,7 +3,10 @@ import { useState } from 'react'
 import { withoutMark } from '../parts/chart-series.ts'
 import { useGet, useList } from './query.ts'
 
-/** Returns endpoints whose id or indexed metadata contains the search text: endpoints of the application, or of all if none is given. */
+/**
+ * Returns endpoints whose id or indexed metadata contains the search text: endpoints of the application, or of all applications if none is
+ * given.
+ */
 export function useEndpointChoice(applicationName: string | undefined, { enabled = true } = {}) {
   const [search, onSearch] = useState('')
   const list = useList(

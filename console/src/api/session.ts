@@ -53,7 +53,7 @@ export class SessionEndedError extends Error {
 type Message = { kind: 'signed-in' | 'signed-out'; tenant: string }
 
 const renewSecondsBefore = 60
-/** Time after which a renewal is tried again that failed because the platform did not respond. */
+/** Time after which a renewal is tried again if it failed because the platform did not respond. */
 const renewAgainMs = 5_000
 
 /** The tokens of the session, and their renewal. */
@@ -165,14 +165,17 @@ const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 's
 
 const withoutTokens = ['starting', 'failed', 'no-tenant', 'no-cookies']
 
-/** Throws if the session cannot give a token to a caller. Must be called only when no sign-in is in progress. */
+/**
+ * Throws if the session cannot give a token to a caller. Must be called only when no sign-in is in progress, because a sign-in can still
+ * get a token.
+ */
 function throwIfEnded({ kind }: SessionState, tokens: Tokens | undefined) {
   if (kind === 'signed-out' || kind === 'signing-out') throw new SessionEndedError('You are signed out')
   if (kind === 'expired') throw new SessionEndedError('Your session has ended')
   if (!tokens && withoutTokens.includes(kind)) throw new SessionEndedError('You are not signed in')
 }
 
-/** Waits until the browser has run everything that is ready. Timers would wait for a second in a hidden tab. */
+/** Waits until the browser has run all tasks that are ready. A timer is not used, because in a hidden tab it would wait for a second. */
 const nextTask = () =>
   new Promise<void>((resolve) => {
     const { port1, port2 } = new MessageChannel()

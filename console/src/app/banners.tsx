@@ -71,7 +71,7 @@ function useLongInterruption(): string | undefined {
   return shown
 }
 
-/** Maximum difference of the clocks without a banner. Smaller differences do not matter to users. */
+/** Maximum difference between the clocks of the computer and the platform without a banner. Smaller differences do not matter to users. */
 const clockSecondsMax = 120
 
 export function Banners() {

@@ -51,8 +51,8 @@ function PaletteBody({ onClose }: { onClose(): void }) {
     leave(() => navigate(to))
   }
   /**
-   * Opens the first entry on Enter. The list component marks this entry only half a second after the last letter. Before that, Enter would
-   * do nothing.
+   * Opens the first entry on Enter. The list component marks this entry only half a second after the last letter. Without this function,
+   * Enter would do nothing until then.
    */
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
     const isMarked = Boolean(event.currentTarget.getAttribute('aria-activedescendant'))

@@ -20,7 +20,8 @@ import { findPage, mayOpen } from './routes.ts'
 import { texts } from './texts.ts'
 import { useShortcuts } from './use-shortcuts.ts'
 
-// Menus and dialogs are a third of the code of the frame, so the first page does not wait for them.
+// Menus and dialogs are a third of the code of the frame. They are loaded when they are needed, so that the first page does not wait for
+// them.
 const Account = lazyFile(() => import('./account.tsx'))
 const Drawer = lazyFile(() => import('./drawer.tsx'))
 const LeaveDialog = lazyFile(() => import('./leave-dialog.tsx'))
@@ -31,7 +32,10 @@ const Palette = lazyFile(loadPalette)
 interface Props {
   /** If true, nothing of the page is shown, but the page keeps its input. */
   isHidden: boolean
-  /** If true, nothing is shown until the permissions of the caller are known: until then, the navigation lists pages without permission. */
+  /**
+   * If true, nothing is shown until the permissions of the caller are known, because until then the navigation also lists pages that the
+   * caller may not open.
+   */
   waitsForMe: boolean
 }
 

@@ -57,7 +57,7 @@ const spokenUnits: [name: string, ms: number][] = [
   ['second', 1000],
 ]
 
-/** Returns a duration in words, in the largest unit that divides it: `36 hours`. */
+/** Returns a duration in words, in the largest unit of which it is a multiple greater than one: `36 hours`, and `24 hours` for a day. */
 export function spokenDuration(ms: number): string {
   const [name, unit] = spokenUnits.find(([, unit]) => ms % unit === 0 && ms > unit) ?? spokenUnits.at(-1)!
   return `${Math.round(ms / unit)} ${name}s`
@@ -77,9 +77,9 @@ const intervals: [string, number][] = [
 ]
 const intervalsMax = 400
 
-/** Returns the shortest interval that gives a readable number of points. */
+/** Returns the shortest interval with which a chart of the period has at most `max` points. */
 export const intervalOf = ({ from, to }: Period, max = intervalsMax) =>
   (intervals.find(([, ms]) => (to - from) / ms <= max) ?? intervals.at(-1)!)[0]
 
-/** Returns the current time, rounded, so that a page that renders again requests the same period. */
+/** Returns the current time, rounded up to ten seconds, so that a page that renders again requests the same period. */
 export const roundedNow = () => Math.ceil(nowMs() / 10_000) * 10_000

@@ -11,7 +11,10 @@ export interface Reason {
   byCreation?: boolean | undefined
 }
 
-/** Shows each reason in a line: `Role operator on tenant-system`, or `Created application-meters`, because the creator has every scope. */
+/**
+ * Shows each reason in a line: `Role operator on tenant-system`, or `Created application-meters` for the creator of a resource, who has
+ * every scope on it.
+ */
 export const Reasons = ({ reasons, scope }: { reasons: readonly Reason[]; scope: string }) => (
   <ul className="reasons">
     {reasons.map((reason) => (

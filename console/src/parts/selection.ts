@@ -16,7 +16,7 @@ export function toggle(selection: Selection, id: string, loaded: string[]): Sele
   return { kind: 'some', ids }
 }
 
-/** Selects all rows between two rows, as a click with Shift does in a list of files. */
+/** Adds the rows from one row to another, including both, to the selection, as a click with Shift does in a list of files. */
 export function extend(selection: Selection, from: number, to: number, loaded: string[]): Selection {
   const ids = new Set(selection.kind === 'all' ? loaded : selection.ids)
   for (const id of loaded.slice(Math.min(from, to), Math.max(from, to) + 1)) ids.add(id)

@@ -6,7 +6,7 @@ export interface TabsProps {
   label: string
   tabs: { id: string; title: string }[]
   current: string
-  /** Parameter of the address that has the id of the tab. */
+  /** Parameter of the address that contains the id of the selected tab. Default: `tab`. */
   parameter?: string
   /** Other parameters of the address, which stay the same when the user selects another tab. */
   keep?: readonly string[]

@@ -9,7 +9,7 @@ import { OtherKeys } from './text-value.tsx'
 
 /** Number of fields or items that are shown first; a button shows more. */
 const fieldsPerStep = 50
-/** An object with this many fields has a search. */
+/** An object with at least this many fields has a search. */
 const searchFrom = 25
 
 interface ContainerProps extends FieldProps {

@@ -24,7 +24,10 @@ export interface Field {
   isNullable: boolean
 }
 
-/** Keyword for schemas that the console creates. While an optional property with this keyword has no value, a button opens its field. */
+/**
+ * Keyword for schemas that the console creates. An optional property with this keyword is shown as a button while it has no value; the
+ * button opens its field.
+ */
 export const collapsed = 'x-console-collapsed'
 
 const hopsMax = 20
@@ -231,7 +234,9 @@ const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(valu
 /** Maximum number of properties of an alternative that are compared with a value. */
 const comparedMax = 50
 
-/** Returns how well a value matches an alternative: constants count most, then required and known keys. */
+/**
+ * Returns how well a value matches an alternative: constants count most, then required and known keys. A value that cannot match gets −1.
+ */
 function scoreOf(root: unknown, option: unknown, value: unknown): number {
   const field = fieldOf(root, option)
   const { control } = field
