@@ -97,7 +97,7 @@ function openSharedStream(session: Session, { port }: SharedWorker, receive: (ev
   }
 }
 
-/** The subscriptions of all components of the page. */
+/** Collects the live subscriptions of all components of the page, and delivers events to these components. */
 interface TabHub {
   /** Returns why the stream is interrupted, or undefined while it is connected. */
   interruption(): string | undefined

@@ -16,7 +16,7 @@ export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
  */
 export const MeDuringEdit = createContext<Me | undefined>(undefined)
 
-/** Returns whether the caller has lost a permission. */
+/** Returns whether the caller has lost a permission between `before` and `now`. */
 export const isReduced = (before: Me, now: Me) =>
   before.permissions.some(({ resource, scopes }) => {
     const left = now.permissions.filter((one) => one.resource === resource).flatMap((one) => one.scopes)

@@ -32,7 +32,7 @@ export type CallName = {
 
 export type ItemOf<P extends ListName> = FunctionOf<P> extends (...args: never[]) => List<infer T> ? T : never
 
-/** The body of the response. */
+/** Type of the body of the response of an operation. */
 export type BodyOf<P extends OperationName> =
   FunctionOf<P> extends Shaped<infer _, infer _> ? ValueOf<AnswersOf<FunctionOf<P>>> : never
 type ValueOf<R> = R[keyof R]

@@ -31,7 +31,7 @@ const local: Record<string, string> = {
   timeout: texts.timeout,
 }
 
-/** Returns a text for statuses whose message would not help a user. */
+/** Returns a text for 429 and 503, because the message of the platform would not help a user; undefined for other statuses. */
 const byStatus = (status: number | undefined) =>
   status === 429 ? texts.tooMany : status === 503 ? texts.unavailable : undefined
 

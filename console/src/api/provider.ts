@@ -39,7 +39,10 @@ export class NoTenantError extends Error {
   override readonly name = 'NoTenantError'
 }
 
-/** Maximum length of the path to return to: the provider accepts redirect addresses of at most 2,048 characters. */
+/**
+ * Maximum length of the encoded path to return to. It is a part of the redirect address, of which the provider accepts at most 2,048
+ * characters.
+ */
 const returnPathMax = 1200
 
 function returnAddress(path: string): string {

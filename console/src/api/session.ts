@@ -160,7 +160,10 @@ function createKeeper(
   }
 }
 
-/** Returns whether new tokens sign the session in. They do not if the session is already signed in or the user is signing out. */
+/**
+ * Returns whether new tokens change the state of the session to signed-in. They do not if the session is already signed in or the user is
+ * signing out.
+ */
 const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
 
 const withoutTokens = ['starting', 'failed', 'no-tenant', 'no-cookies']

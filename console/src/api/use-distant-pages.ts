@@ -25,7 +25,7 @@ export function useDistantPages<T>(
   const range = useRef<[number, number]>([0, 0])
   const reading = useRef(new Set<KeptPage<T>>())
 
-  /** Changes the pages, but not the time at which the list was read. */
+  /** Changes the pages in the cache. The time of the last read stays, so that the list does not count as read again. */
   function setPages(change: (pages: KeptPage<T>[]) => KeptPage<T>[]) {
     const updatedAt = queries.getQueryState(queryKey)?.dataUpdatedAt
     const changed = (kept: Kept<T> | undefined) => kept && { ...kept, pages: change(kept.pages) }

@@ -1,4 +1,4 @@
-/** Shows banners above every page: the platform cannot be reached, or a newer console is available. */
+/** Shows banners above every page, for example when the platform cannot be reached or has a newer console. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { readBuildState } from '../api/build.ts'

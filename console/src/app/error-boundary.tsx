@@ -8,7 +8,7 @@ import { texts } from './texts.ts'
 interface Props {
   title: string
   children: ReactNode
-  /** Forgets a file that could not be loaded, so that it is loaded again. */
+  /** Called before the children are shown again. Forgets a file that could not be loaded, so that the file is loaded again. */
   onReset?(): void
 }
 

@@ -25,7 +25,9 @@ interface ItemProps {
   onNavigate: (() => void) | undefined
 }
 
-/** A link. It is rendered again only if it has changed, because the navigation is rendered again when the permissions are known. */
+/**
+ * A link of the navigation. It is rendered again only if its properties change: most links stay the same when the permissions are known.
+ */
 const Item = memo(({ path, title, icon, isCurrent, onNavigate }: ItemProps) => (
   <Link href={path} className="nav-link" aria-current={isCurrent ? 'page' : undefined} onClick={() => onNavigate?.()}>
     <Icon name={icon} />

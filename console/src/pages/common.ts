@@ -1,4 +1,4 @@
-/** Parts that many pages use. The build puts them into one file, which the first page loads. */
+/** Parts that many pages use. The build puts these parts into one file, which the browser loads with the first page. */
 import '../parts/address-state.ts'
 import '../parts/as-command.tsx'
 import '../parts/badge.tsx'

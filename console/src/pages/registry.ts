@@ -15,9 +15,9 @@ export interface PageEntry {
   icon?: IconName
   /** Scope that the page needs, on any resource. Of several scopes, one is sufficient. Without a scope, every caller may open the page. */
   scope?: string | readonly string[]
-  /** The page exists only in this realm. */
+  /** The page exists only in the console of this realm. A page without this field exists in all realms. */
   realm?: 'platform'
-  /** Further words by which the palette finds the page. */
+  /** Further words by which a search in the palette (Ctrl K) finds the page. */
   keywords?: string
 }
 

@@ -112,8 +112,8 @@ interface DefinitionProps {
 
 function Definition(props: DefinitionProps) {
   const { asset, etag, mayChange } = props
-  // The asset as it was read when the user began to edit. The page may read the asset again later. The save still sends this older ETag, so
-  // that the platform rejects the save if another caller has changed the asset meanwhile.
+  // The asset as it was read when the user began to edit, with its ETag. The page may read the asset again later. The save still sends the
+  // older ETag, so that the platform rejects the save if another caller has changed the asset meanwhile.
   const [editing, setEditing] = useState<{ asset: Asset; etag: string | undefined }>()
   if (editing) return <DefinitionForm {...props} {...editing} onClose={() => setEditing(undefined)} />
   return (

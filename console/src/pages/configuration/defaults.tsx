@@ -86,11 +86,11 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const before = current ? prettyJson(current.config) : ''
   const stored = useJsonDraft(before)
   const schema = useConfigurationSchema(appName, appVersionName)
-  // The configuration as it was read when the user began to type. The page may read it again later. The save still sends this older ETag,
-  // so that the platform rejects the save if another caller has changed the configuration meanwhile.
+  // The configuration as it was read when the user began to type, with its ETag. The page may read it again later. The save still sends the
+  // older ETag, so that the platform rejects the save if another caller has changed the configuration meanwhile.
   const [base, setBase] = useState<{ etag: string | undefined; value: unknown }>()
   // After a conflict: the configuration from which the user started, and which another caller has replaced. As soon as the page has read
-  // the new configuration, it adds the changes of the user to the new one, and this becomes undefined.
+  // the new configuration, it adds the changes of the user to the new one, and `replaced` becomes undefined.
   const [replaced, setReplaced] = useState<typeof base>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)

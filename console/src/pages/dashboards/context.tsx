@@ -110,7 +110,10 @@ export function DashboardProvider({ definition, values, onTime, refresh, onLiveS
   )
 }
 
-/** Returns the time, which is updated every ten seconds while `isOn`. All widgets use this time, so they request the same period. */
+/**
+ * Returns the current time. While `isOn` is true, the time is updated every ten seconds. All widgets use this time, so they request the
+ * same period.
+ */
 function useTicking(isOn: boolean): number {
   const [now, setNow] = useState(nowMs)
   useEffect(() => {

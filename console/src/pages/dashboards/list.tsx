@@ -1,4 +1,7 @@
-/** The list of dashboards. The API searches by text. The page itself filters by owner, because a tenant has at most 2,000 dashboards. */
+/**
+ * The list of dashboards. The API searches by text, but cannot filter by owner. The page filters by owner itself, which is possible because
+ * a tenant has at most 2,000 dashboards.
+ */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay, useMe } from '../../api/me.ts'

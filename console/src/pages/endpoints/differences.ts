@@ -1,4 +1,4 @@
-/** The fields in which two JSON values differ. */
+/** A field in which two JSON values differ: its path, such as `place.city`, and both values. */
 export interface Difference {
   path: string
   left: unknown

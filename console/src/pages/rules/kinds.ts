@@ -33,7 +33,7 @@ export const segmentOf = (word: string) =>
 
 const camel = (segment: string) => segment.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Returns the noun of the operations of a type: `cron` has `cronTriggers.create`. */
+/** Returns the first part of the names of the operations of a type: `cronTriggers` for `cron`, as in `cronTriggers.create`. */
 export const nounOf = (kind: 'trigger' | 'action', type: string) =>
   `${camel(type)}${kind === 'trigger' ? 'Triggers' : 'Actions'}`
 

@@ -58,8 +58,8 @@ export function Roles({ user, read }: { user: User; read: GetResult<User> }) {
 function RolesDialog({ user, read, onClose }: { user: User; read: GetResult<User>; onClose(): void }) {
   const roles = useList('roles.list', { limit: 0 })
   const [chosen, setChosen] = useState(user.roles)
-  // The roles before the choice of the user. The page may read the roles again later. The save still sends this older ETag, so that the
-  // platform rejects the save if another caller has changed the roles meanwhile.
+  // The roles before the choice of the user, with their ETag. The page may read the roles again later. The save still sends the older ETag,
+  // so that the platform rejects the save if another caller has changed the roles meanwhile.
   const [base, setBase] = useState({ roles: user.roles, etag: read.etag })
   const [isConflict, setConflict] = useState(false)
   const change = useChange('users.roles.update')
