@@ -128,8 +128,8 @@ async function manyDevices(bench: BenchNodes, sql: Pool, unloadedP99: number): P
   const callers = await openCallers(node.baseUrl, concurrentCallers, await token())
   const path = (n: number) => pathOf(tokens[n % deviceCount]!)
   await callers.atRate(commandsPerSecond / 4, 2, path)
-  // The fastest rate is measured first, because V8 compiles the code during the first commands. Compiling takes a fifth of their processor
-  // time and would lengthen the latencies of the second part.
+  // The highest rate is measured before the latencies, because V8 compiles the code during the first commands. Compiling takes a fifth of
+  // their processor time and would lengthen the latencies.
   const end = performance.now() + seconds * 1000
   let n = 0
   const cpu = cpuSeconds(node.pid)

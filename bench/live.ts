@@ -23,6 +23,7 @@ const load = { name: '1,000 connections', connections: 1000, window: 8 }
 interface Consoles {
   /** Bytes that the consoles have received. */
   bytes(): number
+  /** Number of `gap` events that the consoles have received. Each reports that items were not delivered. */
   gaps(): number
   close(): Promise<void>
 }
@@ -99,7 +100,7 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
   const kibibytes = bytes / watched.length / 1024
   return [
     { name: 'Messages of devices without live streams', value: rate(without), unit: '/s' },
-    { name: `Messages of devices, ${names} watch`, value: rate(watched), unit: '/s' },
+    { name: `Messages of devices while ${names} watch`, value: rate(watched), unit: '/s' },
     {
       name: '… against the rate without live streams',
       value: median(ratios(({ perSecond }) => perSecond)),
@@ -107,26 +108,26 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
       limit: { min: 0.95 },
     },
     {
-      name: '… messages for a second of processor time, against no live streams',
+      name: '… messages in a second of processor time, relative to the case without live streams',
       value: median(ratios(({ perCore }) => perCore)),
       unit: 'times',
       limit: { min: 0.95 },
     },
     { name: 'Processor time for a message without live streams', value: cost(without), unit: 'µs' },
-    { name: `Processor time for a message, ${names} watch`, value: cost(watched), unit: 'µs' },
+    { name: `Processor time for a message while ${names} watch`, value: cost(watched), unit: 'µs' },
     {
       name: `Processor time for each of ${names} under load`,
       value: ((cost(watched) - cost(without)) * rate(watched)) / 1000 / consoleCount,
       unit: 'ms/s',
     },
     { name: `Received by each of ${names} under load`, value: kibibytes / consoleCount / turnSeconds, unit: 'KiB/s' },
-    { name: 'Gaps', value: gaps, unit: 'in all rounds' },
+    { name: '`gap` events, each for items that a console did not receive', value: gaps, unit: 'in all rounds' },
   ]
 }
 
 /**
- * Returns the subscriptions of a console that shows one endpoint, and the alerts, jobs, refusals and counts of the overview. The page of an
- * endpoint reads its lists again when something has happened, so it asks for the newest items only. BENCH_ALL_ITEMS=yes asks for all items.
+ * Returns the subscriptions of a console that shows both the page of one endpoint and the overview (alerts, jobs, refusals and counts). The
+ * page of an endpoint reads its lists again after a change, so it requests only the newest items. BENCH_ALL_ITEMS=yes requests all items.
  */
 const subscriptionsOf = (token: string) => {
   const endpointIds = [`bench-${token}`]

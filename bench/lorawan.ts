@@ -248,7 +248,7 @@ async function measureIdle({ bench, network }: Opened): Promise<Figure[]> {
       limit: { max: 30 },
     },
     {
-      name: '… in the platform: memory used by JavaScript for each, more than with the same integrations suspended',
+      name: '… in the platform: additional memory used by JavaScript for each, compared with suspended integrations',
       value: (after - before) / idleCount,
       unit: 'KB',
       limit: { max: 30 },

@@ -39,7 +39,7 @@ export async function rules(): Promise<Figure[]> {
   }
 }
 
-/** Compares an execution of a rule with the sum of an authenticated read and one bare evaluation. */
+/** Compares an execution of a rule with the sum of an authenticated read and one evaluation in the bare library QuickJS. */
 async function measureExecutions(bench: BenchPlatform, bareMs: number): Promise<Figure[]> {
   const ask = client(bench.platform.baseUrl, bearer(await bench.token()))
   const created = await ask('POST /re/api/v1/rules', { name: 'bench', expression: 'return ctx.limit > 5' })

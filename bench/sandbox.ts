@@ -50,7 +50,7 @@ async function tryHostile(): Promise<Figure[]> {
   const { count, unexpected, longestSeconds, growthMb } = await runHostile()
   return [
     {
-      name: `Hostile scripts of ${count} that end in another way than expected`,
+      name: `Hostile scripts that end in an unexpected way, of ${count}`,
       value: unexpected,
       unit: '',
       limit: { max: 0 },
@@ -60,7 +60,7 @@ async function tryHostile(): Promise<Figure[]> {
   ]
 }
 
-/** Compares evaluations through the sandbox with evaluations of the bare library, in alternating rounds. */
+/** Compares the speed of scripts in the sandbox with their speed in quickjs-wasi alone (the bare library), in alternating rounds. */
 async function compareSpeed(): Promise<Figure[]> {
   const platform = createSandbox({ active: 1, queuePerTenant: 2 * count })
   const bare = new Worker(new URL('./sandbox/bare.ts', import.meta.url))
@@ -81,7 +81,8 @@ async function compareSpeed(): Promise<Figure[]> {
     median(measured.map((round) => round[name][figure] / round.bare[figure]))
   const rate = (name: 'bare' | 'ours', figure: keyof Rate) => median(measured.map((round) => round[name][figure]))
   const atLeast = { min: 0.7 }
-  // The figures use the processor time of all threads of the process. This includes dispatching, but no other work of the machine.
+  // All figures except the last use the processor time of all threads of the process. This includes dispatching, but no other work of the
+  // machine.
   return [
     { name: 'Bare library, context of 1 KB, one core', value: rate('bare', 'perCpuSecond'), unit: '/s' },
     { name: 'Sandbox, context of 1 KB, one core', value: rate('ours', 'perCpuSecond'), unit: '/s' },
@@ -98,7 +99,7 @@ async function compareSpeed(): Promise<Figure[]> {
       unit: 'times',
       limit: atLeast,
     },
-    { name: 'One tenant by elapsed time, one thread', value: ratio('ours', 'perSecond'), unit: 'times' },
+    { name: 'Sandbox against the bare library, by elapsed time', value: ratio('ours', 'perSecond'), unit: 'times' },
   ]
 }
 

@@ -1,4 +1,4 @@
-/** Measures targets of a million endpoints, the target of one endpoint, and downloads of a software file by many devices. */
+/** Measures how fast the versions that endpoints should install (their targets) are determined, and downloads by many devices. */
 import { openBenchPlatform } from './register/bench-platform.ts'
 import type { Figure } from './report.ts'
 import { downloads } from './software/downloads.ts'

@@ -85,7 +85,7 @@ async function measureWaiting(
   }
 }
 
-/** Opens connections. Each sends one request, so that afterwards only the memory of the wait is measured. */
+/** Opens connections and sends one request on each, so that the memory of the connections is already in use when the wait is measured. */
 async function openConnections(baseUrl: string, count: number, token: string, connections: HttpConnection[]) {
   while (connections.length < count) {
     const opened = Array.from({ length: batchMax }, async () => {

@@ -22,7 +22,7 @@ const endpointId = 'live-points'
 
 const nameOf = (at: number) => `auto~s${at}`
 
-/** Counts the points and the gaps that the shared worker delivers to the page. */
+/** Counts the points that the shared worker delivers to the page, and the `gap` events, which report that points were not delivered. */
 const countPoints = `(() => {
   window.received = { points: new Set(), gaps: 0 }
   const Native = SharedWorker

@@ -1,4 +1,4 @@
-/** Compares searches with the plain statements for the same documents on the same tables. */
+/** Compares searches through the API with plain SQL statements that find the same documents in the same tables. */
 import { applicationName, type BenchPlatform, openBenchPlatform, versionNames } from '../register/bench-platform.ts'
 import { type HttpConnection, openHttpConnection } from '../register/http-connection.ts'
 import { quantile } from '../register/measure.ts'
@@ -19,7 +19,7 @@ const budgetMs = 20_000
 interface Comparison {
   name: string
   body(round: number): object
-  /** Runs the plain statement. Returns its result, which the search must also have. */
+  /** Runs the plain statement. Returns its result, which the search must also return. */
   plain(round: number): Promise<string>
   /** Extracts the result from the response of a search, to compare it with the result of `plain`. */
   found(answer: Answer): string

@@ -1,5 +1,6 @@
 /**
- * Measures the minimum work for the same results: plain inserts of the same rows, and a bare HTTP server that runs a plain SQL statement.
+ * Measures the minimum work for results of the API: plain inserts of the same rows as a registration, and an HTTP server that does nothing
+ * but run one SQL statement.
  */
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -17,7 +18,7 @@ const rowsPerStatement = 500
 
 /**
  * Inserts endpoints and tokens over two connections, with all their indexes and nothing else. Returns the number of endpoints per second.
- * There are no task items, no results, no counts, no queue and no checks.
+ * A registration through the API additionally has task items, results, counts, a queue and checks.
  */
 export async function plainInserts({ directory, tenantId }: BenchPlatform, from: number, count: number) {
   const sql = connect(await connectAsSuperuser(directory), { max: 4, name: 'bench-plain', statementSeconds: 0 })

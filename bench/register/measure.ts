@@ -17,7 +17,7 @@ export interface PageKind {
   token?: (() => Promise<string>) | undefined
   /**
    * `limited`: the limits of ratio and p99 apply. `comparable`: the page has the same number of rows at every size of the register, so the
-   * bench compares its times.
+   * bench compares its times at both sizes.
    */
   limited?: boolean
   comparable?: boolean

@@ -1,7 +1,7 @@
 /** Inserts rules and triggers into the database of a platform that does not run them yet. */
 import type { Db } from '../../src/kernel/db.ts'
 
-/** Adds rules, each with a trigger on samples of `application`. If it is absent, the triggers name applications that do not exist. */
+/** Adds rules, each with a trigger on samples of `application`. Without `application`, the triggers name applications that do not exist. */
 export async function insertRules(
   db: Db,
   tenantId: string,

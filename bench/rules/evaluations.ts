@@ -40,7 +40,7 @@ interface Rates {
   ours: number
 }
 
-/** Returns the results, and the time of one bare evaluation in milliseconds. */
+/** Returns the results, and the time of one evaluation in the bare library, in milliseconds. */
 export async function evaluations(): Promise<{ figures: Figure[]; bareMs: number }> {
   const sandbox = createSandbox({ worlds: { rule: ruleWorld }, active: 1, queuePerTenant: 2 * count })
   const bare = new Worker(new URL('../sandbox/bare.ts', import.meta.url))

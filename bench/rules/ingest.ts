@@ -76,7 +76,7 @@ export async function withOtherRules(prepared: PreparedData, seconds: number): P
   return [
     { name: 'Samples without rules', value: median(results.map((turn) => turn.without.perSecond)), unit: 'messages/s' },
     {
-      name: 'x',
+      name: 'With 1,000 rules on other applications: rate against no rules',
       value: ratio('on other applications', perSecond),
       unit: 'times',
       limit: { min: 0.95 },

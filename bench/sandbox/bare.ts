@@ -1,4 +1,4 @@
-/** Worker thread of the bench: evaluates with the bare library, in a new context each time, without any code of the platform. */
+/** Worker thread of the bench: evaluates scripts with quickjs-wasi alone, in a new context each time, without any code of the platform. */
 import { readFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { QuickJS } from 'quickjs-wasi'

@@ -41,7 +41,7 @@ export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: D
   ]
 }
 
-/** Checks that memory does not grow with the number of points. Run it on a new process, before anything else. */
+/** Checks that memory does not grow with the number of points. Must run first on a new process, because every query raises its memory. */
 export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): Promise<Figure[]> {
   const reading = async (points: number) => {
     const { ask } = platformReading(bench, dataset, points)

@@ -1,4 +1,7 @@
-/** Measures upper limits in the same run: sockets alone, the gateway with an extension that does nothing, and COPY alone. */
+/**
+ * Measures what the ingestion of samples could reach at most, in the same run as the ingestion itself: sockets alone, the gateway with an
+ * extension that does nothing, and COPY alone.
+ */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
 import type { PreparedData } from '../gateway/bench-platform.ts'

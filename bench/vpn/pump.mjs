@@ -1,6 +1,6 @@
 /**
- * `pump.mjs sink <port>` counts the bytes of each connection. `pump.mjs flood <host> <port> <ms>` sends bytes to it for this many
- * milliseconds, and prints the number of bytes that arrived and the duration.
+ * `pump.mjs sink <port>` counts the bytes of each connection. `pump.mjs flood <host> <port> <ms>` sends bytes to such a sink for the given
+ * number of milliseconds, and prints the number of bytes that arrived and the duration.
  */
 import { connect, createServer } from 'node:net'
 

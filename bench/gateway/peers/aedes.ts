@@ -1,4 +1,4 @@
-/** Runs Aedes with its in-memory persistence. It sends the response directly to the client, so the client needs no subscription. */
+/** Runs Aedes with its in-memory persistence. This server sends the response directly to the client, which needs no subscription. */
 import { Aedes } from 'aedes'
 import { serve } from './serve.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Runs the gateway alone (sessions, topics, tokens, dispatch), with an extension that does nothing and a traffic log that stores nothing.
- * When a token is in the cache, its messages need no database access.
+ * Messages with a token that is in the cache need no database access.
  */
 import { buildServices } from '../../../src/assembly/build.ts'
 import { catalogue } from '../../../src/assembly/catalogue.ts'

@@ -1,4 +1,4 @@
-/** MQTT server for comparison: the session layer of the platform, with a host that only answers each message. */
+/** MQTT server for comparison: the session layer of the platform alone. Its `host` answers each message and does nothing else. */
 import type { Host } from '../../../src/gateway/mqtt/host.ts'
 import { defaultLimits } from '../../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../../src/gateway/mqtt/memory-store.ts'

@@ -8,7 +8,10 @@ export const rangeSize = 4096
 export const adminSize = 256
 const adminOffset = rangeSize - adminSize
 
-/** Offsets that clients of a type can get. The first address of the range is not assigned, and the second is the platform's own. */
+/**
+ * Offsets in the range of a tenant that clients of a type can get. The first address of the range is not assigned, and the second is the
+ * platform's own.
+ */
 export const offsets: Record<ClientType, { first: number; last: number }> = {
   device: { first: 2, last: adminOffset - 1 },
   // The last address of the range is its broadcast address.

@@ -1,6 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The error if this machine or user cannot run the VPN server. The message names what is missing. */
+/** Thrown if this machine or user cannot run the VPN server. The message names what is missing. */
 export class CannotServe extends Error {
   override readonly name = 'CannotServe'
 }

@@ -1,6 +1,7 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// These errors do not reveal whether a client is missing, belongs to another tenant or is not readable for the caller.
+// This error is the same for a client that does not exist, belongs to another tenant or is not readable for the caller, so that it does
+// not reveal which clients exist.
 export const NoVpnClient = defineError<{ vpnclientID: string }>(
   'no_such_vpn_client',
   404,

@@ -8,7 +8,7 @@ export function registerEventHandlers(bus: Bus, vpn: VpnService) {
     vpn.forgetEndpoints(sql, { tenantId, endpointIds, until: new Date(unregisteredDate) }),
   )
   bus.handle('vpn.tenant-status', TenantStatusChanged, (sql, { tenantId, to }) =>
-    // Networks of a tenant that is being updated stay available (document 5, 10.1).
+    // The clients of a tenant can also connect while the tenant is being updated (document 5, 10.1).
     vpn.setAvailable(sql, tenantId, to === 'AVAILABLE' || to === 'UPDATING'),
   )
   bus.handle('vpn.forget-tenant', TenantDeleted, (sql, { tenantId }) => vpn.forgetTenant(sql, tenantId))

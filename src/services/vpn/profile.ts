@@ -18,9 +18,9 @@ export const dataCiphers = 'AES-256-GCM:AES-128-GCM:CHACHA20-POLY1305'
 export const inline = (name: string, content: string) => `<${name}>\n${content.trim()}\n</${name}>\n`
 
 /**
- * Returns the profile. The server trusts only the root, so that a new tenant needs no restart. Clients therefore send the certificate of
- * their tenant's authority too (`extra-certs`). Some programs ignore `extra-certs`. For these programs the certificate is also in `ca`,
- * from which OpenSSL completes the chain.
+ * Returns the profile. The server trusts only the root, so that OpenVPN needs no restart for a new tenant. Clients therefore also send the
+ * certificate of their tenant's authority (`extra-certs`). Some programs ignore `extra-certs`. For these programs that certificate is also
+ * in `ca`, from which OpenSSL completes the chain.
  */
 export const profileText = (parts: ProfileParts): string =>
   [

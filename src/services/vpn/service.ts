@@ -14,7 +14,10 @@ import { retireTenant } from './store/tenants.ts'
 
 export interface VpnService {
   clients: ClientOperations
-  /** Revokes the clients of unregistered endpoints. If an endpoint was registered again, its newer clients stay. */
+  /**
+   * Revokes the clients of endpoints that were unregistered at `until`. If an endpoint is registered again, its clients that were created
+   * after `until` stay.
+   */
   forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   /** Allows the clients of a tenant to connect, or ends their connections. */
   setAvailable(sql: Sql, tenantId: string, available: boolean): Promise<void>

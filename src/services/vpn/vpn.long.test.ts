@@ -255,7 +255,7 @@ suite('revocation', () => {
     const { endpointId } = await anEndpoint(version)
     const client = await aClient({ endpointId })
     assert.deepEqual([client.endpointId, client.application], [endpointId, app])
-    // The test moves the creation time, because the clock of the node that created the client may be ahead.
+    // The test moves the creation time into the future, as if the clock of the node that created the client were ahead.
     await sql`update vpn.clients set created = created + interval '1 hour' where id = ${client.id}`
     assert.equal((await admin(`GET ${root}?endpointId=${endpointId}`)).body.count, 1)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)

@@ -158,8 +158,8 @@ const digestOf = ({ env }: ClientNotice, depth: number) =>
   env.get(`tls_digest_sha256_${depth}`)?.replaceAll(':', '').toLowerCase()
 
 /**
- * Returns why the client may not connect; undefined if it may. The digests prove that the authority of the client's own tenant issued the
- * certificate.
+ * Returns why the client may not connect; undefined if it may. The digests of the client's certificate (0) and of its issuer (1), which
+ * OpenVPN reports, prove that the authority of the client's own tenant issued the certificate.
  */
 function refusalOf(
   { protocol, network }: Pick<ConnectionDeps, 'protocol' | 'network'>,

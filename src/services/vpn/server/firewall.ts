@@ -9,8 +9,8 @@ import { interfaceOf, protocols } from './openvpn-config.ts'
 export const tableName = 'waypost_vpn'
 
 /**
- * Returns firewall rules. They replace existing rules atomically. They cover the ranges of all possible tenants, so that a new tenant
- * changes no rule.
+ * Returns the input of `nft`, which replaces the platform's existing rules atomically. The rules cover the ranges of all possible tenants,
+ * so that a new tenant changes no rule.
  */
 export function firewallRules({ network, platformPorts }: { network: Network; platformPorts: number[] }): string {
   const starts = Array.from({ length: rangeCount(network) }, (_, index) => network.first + index * rangeSize)

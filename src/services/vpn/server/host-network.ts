@@ -39,7 +39,10 @@ export function createHostNetwork(
   }
 }
 
-/** Collects the commands that arrive while the program runs, so that many clients need only few processes. */
+/**
+ * Returns a function that runs lines with `runLines`. Lines that arrive while `runLines` is running are collected for its next run, so that
+ * many clients need only few processes of `ip`.
+ */
 function createBatches(runLines: (lines: string[]) => Promise<void>): (lines: string[]) => Promise<void> {
   let waiting: { lines: string[]; done: PromiseWithResolvers<void> }[] = []
   let running = false

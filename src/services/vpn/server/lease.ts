@@ -19,8 +19,8 @@ export interface LeaseWatch {
  */
 export const silentMs = 7000
 /**
- * Longest normal pause between two reads. After a longer pause, the database was unreachable, perhaps also for the holder. The time without
- * a heartbeat is then measured from the beginning again.
+ * Longest normal pause between two reads. A longer pause means that the database was unreachable, perhaps also for the holder. The
+ * measurement of the time without a heartbeat then starts again.
  */
 const gapMs = 3000
 

@@ -10,7 +10,7 @@ export interface ClientNotice {
 
 export interface ManagementListener {
   client(notice: ClientNotice): void
-  /** Called when OpenVPN waits for permission to begin. */
+  /** Called when OpenVPN waits for the command `hold release` before it starts. */
   hold(): void
   state(name: string): void
 }
@@ -19,7 +19,7 @@ const kinds = new Set(['CONNECT', 'REAUTH', 'ESTABLISHED', 'DISCONNECT'])
 /** Maximum length of a line. A notification has about 5 KB, and a line that never ends must not fill the memory. */
 const lineMax = 65_536
 
-/** Returns a function that parses the output of OpenVPN, in pieces of any size. */
+/** Returns a function that parses the output of the management interface. Each call gets the next piece, which may end within a line. */
 export function createManagementParser(listener: ManagementListener): (chunk: string) => void {
   let rest = ''
   let notice: ClientNotice | undefined

@@ -17,9 +17,9 @@ export interface ServerFiles {
 const clientsMax = 16_384
 
 /**
- * Writes the configuration. With `management-client-auth`, OpenVPN rejects every client that this process does not accept; therefore no
- * client connects without the permission in the database. With `management-client`, OpenVPN ends when this process ends. Clients cannot
- * reach each other inside OpenVPN.
+ * Writes the configuration. With `management-client-auth`, OpenVPN rejects every client that `waypost vpn` does not accept after a check in
+ * the database. With `management-client`, OpenVPN ends when `waypost vpn` ends. Inside OpenVPN, clients cannot reach each other; their
+ * packets pass the firewall of this machine.
  */
 export function serverConfig(
   options: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
@@ -35,7 +35,7 @@ export function serverConfig(
     'dev-type tun',
     'topology subnet',
     'push "topology subnet"',
-    // This process sets addresses and routes.
+    // `waypost vpn` sets addresses and routes itself.
     'ifconfig-noexec',
     'route-noexec',
     'script-security 0',
@@ -43,7 +43,7 @@ export function serverConfig(
     'keepalive 10 60',
     'persist-key',
     'persist-tun',
-    // The kernel module checks source addresses in its own way, which our tests do not cover.
+    // Disables OpenVPN's kernel module (data channel offload): it checks source addresses in its own way, which our tests do not cover.
     'disable-dco',
     'dh none',
     'tls-version-min 1.2',

@@ -17,7 +17,7 @@ export interface ServeOptions {
   settings: VpnSettings
   /** Ports of the platform that devices can reach. */
   platformPorts: number[]
-  /** Connects to the database. Throws an error that describes the reason. */
+  /** Connects to the database. If that fails, throws an error that describes the reason. */
   openData(): Promise<ServerData>
   stop: AbortSignal
   report(line: string): void
@@ -49,7 +49,7 @@ interface Run extends ServeOptions {
   reported: string
 }
 
-/** The parts that exist while this process serves. */
+/** The parts that exist only while this process has the lease and runs the server. */
 interface Served {
   directory: string
   revocationLists: string
@@ -108,7 +108,7 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
     run.answeredMs = monotonicMs()
   } catch (error) {
     if (error instanceof CannotServe) throw error
-    // Missing parts are reported even if the database is unreachable.
+    // Missing programs and rights are reported even if the database is unreachable.
     if (missing.length > 0) throw new CannotServe(missing.join('\n'))
     reportOnce(run, `the database failed: ${(error as Error).message}; retrying`)
     await run.data?.close().catch(() => {})
@@ -194,7 +194,7 @@ async function writeLists(run: Run, { directory, revocationLists }: Served) {
     renameSync(next, revocationLists)
     run.listProblem = undefined
   } catch (error) {
-    // Clients are still checked against the database.
+    // The server can continue without new revocation lists, because it also checks each client against the database.
     run.listProblem = `Writing the revocation lists failed: ${wordsOf(error)}`
     reportOnce(run, run.listProblem)
   }

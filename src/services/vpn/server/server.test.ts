@@ -25,7 +25,7 @@ suite('the management interface', () => {
     '>CLIENT:CONNECT,7,1\r\n>CLIENT:ENV,X509_0_CN=a=b\r\n>CLIENT:ENV,n\r\n>CLIENT:ENV,END\r\n' +
     '>STATE:1,CONNECTED,SUCCESS,,,,,\r\n>CLIENT:ADDRESS,7,10.0.0.1,1\r\n>CLIENT:DISCONNECT,7\r\n>CLIENT:ENV,END\r\n'
 
-  test('notifications are parsed in pieces of any size', () => {
+  test('notifications are parsed from pieces of any size', () => {
     for (const size of [1, 7, 1000]) {
       const received: string[] = []
       const parse = createManagementParser({

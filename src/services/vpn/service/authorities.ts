@@ -36,9 +36,9 @@ export interface IssuedCertificate extends CertificateAndKey {
 /** Common name of the server's certificate. */
 export const serverName = 'waypost-vpn'
 
-/** Time before the range of a deleted tenant is assigned to another tenant. Connections of the deleted tenant end long before. */
+/** Minimum time before the range of a deleted tenant is assigned to another tenant. Connections of the deleted tenant end much earlier. */
 const rangeRestSeconds = 60
-/** The server's certificate is renewed this long before it expires, or at half of its lifetime if that is later. */
+/** The server's certificate is renewed this number of days before it expires, or at half of its lifetime if that is later. */
 const renewedDays = 30
 
 /** Returns the SHA-256 of a certificate as hexadecimal digits without colons. OpenVPN reports it with colons. */

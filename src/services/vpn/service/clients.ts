@@ -119,7 +119,7 @@ async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: s
   // `next_device` counts from the start of the range, `next_admin` from the start of the part for administrators.
   const range = { start: type === 'admin' ? first - 1 : 0, last }
   const isPermitted = allScopes.every((scope) => holds(ctx.caller, scope, onTenant(tenantId)))
-  // The usual case takes one statement and therefore one round trip.
+  // If the creator needs no grant and an address was never assigned, one statement and therefore one round trip is enough.
   const newAddress = isPermitted ? await store.insertWithNewAddress(db.sql, client, range) : undefined
   if (newAddress !== undefined) return newAddress
   return await db.tx(async (sql) => {

@@ -156,7 +156,7 @@ export async function revokeClients(
   sql: Sql,
   { tenantId, ids, at }: { tenantId: string; ids: string[]; at: Date },
 ): Promise<number> {
-  // The tenant is locked before its clients, because the creation of a client uses the same order.
+  // This update locks the tenant before its clients. The creation of a client uses the same order, so the two cannot deadlock.
   await sql`update vpn.tenants set revision = revision + 1 where tenant_id = ${tenantId}`
   const { count } = await sql`
     with revoked as (
@@ -180,9 +180,9 @@ export async function deleteRevokedClient(sql: Sql, tenantId: string, id: string
 }
 
 /**
- * Finds the clients of endpoints that were unregistered at `until`. If an endpoint was registered again, its newer clients are left out. If
- * not, all its clients are found: the clock of the node that created a client may have been ahead. `registered` returns a subquery of all
- * registered endpoints.
+ * Finds the clients of endpoints that were unregistered at `until`. If an endpoint is registered again, clients created after `until` are
+ * left out. Otherwise `created` is ignored, because the clock of the node that created a client may have been ahead. `registered` returns a
+ * subquery of all registered endpoints.
  */
 export async function findClientsOfEndpoints(
   sql: Sql,
