@@ -48,7 +48,7 @@ suite('aggregations', () => {
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
 
-  test('the aggregation "terms" has the requested size and order, and counts the documents of all other terms', async () => {
+  test('the aggregation "terms" returns at most `size` terms in the requested order, and counts the documents of all other terms', async () => {
     const { rooms, tags, on } = await aggregate({
       rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
       tags: { terms: { field: 'dataSample.tags' } },
@@ -83,7 +83,7 @@ suite('aggregations', () => {
     ])
   })
 
-  test('date_histogram fills gaps', async () => {
+  test('a date_histogram returns empty buckets between the others, but not if `min_doc_count` is 1', async () => {
     const { hours, days } = await aggregate({
       hours: { date_histogram: { field: 'dataSample.at', fixed_interval: '1h', min_doc_count: 1 } },
       days: { date_histogram: { field: 'dataSample.at', calendar_interval: 'day' } },

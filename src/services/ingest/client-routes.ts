@@ -24,7 +24,10 @@ import * as schemas from './schemas.ts'
 import { readScope, updateScope } from './service/access.ts'
 import type { IngestService } from './service.ts'
 
-/** Clients that check the version of the server accept 7.17. Responses of version 7.17 have the same fields as those of this platform. */
+/**
+ * Describes the server for clients. The version is 7.17: clients that check the version accept 7.17, whose responses have the same fields as
+ * the responses of this platform.
+ */
 const server = {
   name: 'waypost',
   cluster_name: 'waypost',

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The error text is the same whether the index is missing or belongs to another tenant.
+// The error is the same whether the index is missing or belongs to another tenant, so that it does not reveal which indices exist.
 export const NoIndex = defineError<{ index: string }>(
   'no_such_index',
   404,

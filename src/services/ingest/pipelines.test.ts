@@ -196,7 +196,7 @@ suite('simulation', () => {
       assert.match(answer.body.message, problem)
     })
 
-  test('an endless loop fails only for its own document, and other requests are processed at the same time', async () => {
+  test('an endless loop in a simulation fails only the document that loops, and other requests are processed meanwhile', async () => {
     const pipeline = {
       processors: [{ script: { source: 'if (ctx.loop == true) { while (true) { ctx.a = 1 } } ctx.done = true' } }],
     }
@@ -212,7 +212,7 @@ suite('simulation', () => {
 })
 
 suite('documents of a pipeline', () => {
-  test('documents of a pipeline are stored with the changes of the pipeline', async () => {
+  test('if the template of an application names a pipeline, documents are stored with the changes of the pipeline', async () => {
     await expectOk(`PUT ${pipelines}/to-fahrenheit`, toFahrenheit)
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'to-fahrenheit' } } })
     await send(endpoint, [{ celsius: 100 }, { celsius: -40 }])
@@ -224,7 +224,7 @@ suite('documents of a pipeline', () => {
     assert.equal((await documents(endpoint.index)).length, 2)
   })
 
-  test('documents of a pipeline are stored unprocessed with the error if the pipeline fails, and are not stored if the pipeline drops them', async () => {
+  test('a document is stored unprocessed with the error if its pipeline fails, and is not stored if its pipeline drops it', async () => {
     await expectOk(`PUT ${pipelines}/fails`, {
       processors: [
         { drop: { if: "ctx.dataSample.kind == 'noise'" } },

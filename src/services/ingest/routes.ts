@@ -180,7 +180,7 @@ function searchRoutes(http: Http, { searches }: IngestService) {
 
 const searchesMax = 100
 
-/** Parses alternating headers and bodies: lines of JSON, an array, or a single body. */
+/** Parses the searches of one request: a header and a body in turn, as lines of JSON or as an array, or a single body. */
 export function searchesIn(body: Buffer, contentType: string | undefined): { index?: string; text: string }[] {
   if (body.length === 0) throw InvalidRequest({ problem: 'body: expected headers and bodies of searches in turn' })
   if (!jsonType.test(contentType ?? ''))

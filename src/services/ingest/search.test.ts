@@ -185,7 +185,7 @@ suite('pages, order and fields of the results', () => {
     assert.deepEqual(numbersOf(sorted), one === first ? [1, 3, 5, 2, 4] : [2, 4, 1, 3, 5])
   })
 
-  test('repeated searches of one endpoint find its documents, also when their plans are kept', async () => {
+  test('repeated searches of one endpoint find its documents, also when PostgreSQL keeps the plan of these searches', async () => {
     const query = (endpointId: string, range: object) => ({
       bool: { filter: [{ term: { endpointId } }, { range: { '@timestamp': range } }] },
     })
@@ -279,7 +279,7 @@ suite('several searches', () => {
   })
 })
 
-test('searches whose documents do not fit into the memory of a node are rejected', async () => {
+test('searches are rejected if the documents that they return have more than 64 MiB together', async () => {
   const endpoint = await aCollectingEndpoint()
   await send(endpoint, { text: 'x'.repeat(900_000) })
   await waypost.kit.db.sql`

@@ -1,6 +1,7 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// These errors do not reveal whether an object is missing, belongs to another tenant or is not readable for the caller.
+// Each kind of object has one 'not found' error. It is the same whether the object is missing, belongs to another tenant or is not readable
+// for the caller, so that it does not reveal which objects exist.
 export const NoAppIntegration = defineError<{ id: number }>(
   'no_such_app_integration',
   404,

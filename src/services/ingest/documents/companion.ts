@@ -36,7 +36,7 @@ interface Cached {
 interface DocumentRows extends CompanionRows {
   bytes: number
   rows: DocumentRow[]
-  /** Number of the index if a pipeline changed the origin or the time in a document, which columns also contain; otherwise undefined. */
+  /** Number of the index if a pipeline changed a field of a document that a column also contains (origin or time); otherwise undefined. */
   changedIndexNo: number | undefined
 }
 

@@ -20,7 +20,7 @@ interface Node {
 export interface KnownFields {
   /** Returns the fields of a document that were not seen before. */
   newFields(document: unknown): Field[]
-  /** Adds fields that the database already contains, so that they are not new. */
+  /** Adds fields that the database already contains, so that `newFields` does not return them. */
   add(fields: Field[]): void
 }
 

@@ -63,7 +63,7 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
     queues.delete(applicationName)
   }
 
-  /** Takes entries of the same pipeline from the queue. Entries that waited too long get their outcome immediately. */
+  /** Takes entries of the same pipeline from the queue. Entries that waited too long get an error as their outcome and are left out. */
   function nextBatch(queue: ApplicationQueue): Entry[] {
     const entries: Entry[] = []
     let [count, bytes] = [0, 0]

@@ -12,7 +12,7 @@ const processorsMax = 1000
 /** Maximum nesting of processors in `foreach` and `on_failure`. */
 const depthMax = 16
 
-/** The error of a processor, with its position. The document fails with it, unless `ignore_failure` or `on_failure` handles the error. */
+/** The error of a processor, with its position. The document fails with this error, unless `ignore_failure` or `on_failure` handles it. */
 class PositionedError extends ProcessorError {
   readonly position: string
   readonly processorType: string
@@ -108,7 +108,7 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {
-    // The mistake is reported only once. Otherwise the response would contain it for each further processor.
+    // Too many processors are one mistake. Without this return, the response would contain the mistake for each further processor.
     if (++building.count > processorsMax + 1) return () => undefined
     if (building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
     if (depth > depthMax) throw new ConfigError('processors are nested too deeply')

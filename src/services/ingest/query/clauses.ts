@@ -6,9 +6,9 @@ export type Scalar = string | number | bigint | boolean
 
 /** A bound of a range: a number, a date in milliseconds, or a text. */
 export interface Bound {
-  /** The bound as a number, if it is one. */
+  /** The bound as a number; absent if it cannot be read as a number. */
   number?: number | bigint
-  /** The bound as a date, if it is one. */
+  /** The bound as a date; absent if it cannot be read as a date. */
   date?: number
   text?: string
 }
@@ -195,7 +195,7 @@ const readBool: Reader = (body, at, reading, depth) => {
   return { kind: 'bool', must, should, mustNot, minimum }
 }
 
-/** Parses `minimum_should_match`: a number or a percentage of clauses that must match. If negative, that many need not match. */
+/** Parses `minimum_should_match`: how many clauses, or what percentage, must match. A negative value says how many need not match. */
 function minimumOf(value: unknown, count: number, byDefault: number, at: string): number {
   if (count === 0) return 0
   if (value === undefined || value === null) return byDefault

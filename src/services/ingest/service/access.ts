@@ -22,7 +22,7 @@ export interface IndexOf {
 
 /**
  * Returns the application of an index name. Throws 404 if the application does not exist or the caller may not read it, and 403 if the
- * caller may read it but lacks the scope.
+ * caller may read the application but lacks the scope.
  */
 export async function requireIndex(
   applications: Pick<Applications, 'exists'>,

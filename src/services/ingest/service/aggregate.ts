@@ -35,7 +35,7 @@ export async function aggregate(
   return result
 }
 
-/** Adds aggregations to groups that already exist. */
+/** Computes aggregations inside each of `groups`, which an outer aggregation has created, and adds the results to these groups. */
 async function addAll(search: Search, aggregations: Aggregation[], levels: Level[], groups: Groups, isEmpty: boolean) {
   const metrics = metricsOf(aggregations)
   const single = metrics.filter(({ field }) => !isListed(search.sql, search.scope, field))

@@ -28,8 +28,8 @@ const DeleteDocuments = defineJob<{
 
 export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'applications'>): Deletions {
   const { db, jobs } = kit
-  // Templates do not prevent the deletion of their application. Because of the lock, no template can be created until the deletion is
-  // committed.
+  // Templates do not prevent the deletion of their application, so the count is 0. The lock of the tenant prevents that a template is
+  // created before the deletion is committed.
   applications.addUsage({
     plural: 'templates',
     async count(sql, { tenantId, versionName }) {

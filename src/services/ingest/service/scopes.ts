@@ -22,7 +22,7 @@ export interface SearchedIndices {
   find(tenantId: string, applications: string[] | 'all'): Promise<SearchedIndex[]>
 }
 
-/** Caches the data of an application that searches need, until its documents or its template change. */
+/** Caches the data of applications that searches need, until a template or the fields of documents change. */
 export function createSearchedIndices({ db, bus }: Pick<Kit, 'db' | 'bus'>): SearchedIndices {
   const cache = createCache<{ tenantId: string; indices: SearchedIndex[] }>({
     max: 1000,

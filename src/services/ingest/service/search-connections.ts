@@ -13,8 +13,8 @@ export interface SearchConnections {
 /** After a longer pause, searches are counted again from 1, because idle connections are closed and their plans are lost. */
 const pauseMs = 5000
 /**
- * Number of searches of one endpoint before a plan for all values is made. Such a plan covers every partition. Making it takes as long as
- * making tens of plans for the values of single searches, which cover a few days.
+ * Number of searches of one endpoint each before PostgreSQL makes one plan for all such searches. This plan covers every partition, so
+ * making it takes as long as making tens of plans for single searches, which cover a few days.
  */
 const searchesBefore = 20
 

@@ -35,7 +35,7 @@ export async function createPartitions(sql: Sql, days: number[]) {
   }
 }
 
-/** Drops the partition of a day. Returns false after waiting for a reader for 300 ms, because writers wait until the attempt ends. */
+/** Drops the partition of a day. Returns false if it is read for more than 300 ms; the limit is short, because writers wait meanwhile. */
 export async function dropPartition(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

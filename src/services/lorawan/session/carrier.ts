@@ -1,4 +1,7 @@
-/** When commands wait for a device, signals the node that has its session. Implements `CommandCarrier` of the command service. */
+/**
+ * When commands wait for a LoRaWAN device, signals the node that has the MQTT session of the device's app integration. Implements
+ * `CommandCarrier` of the command service.
+ */
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

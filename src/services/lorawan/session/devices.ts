@@ -11,7 +11,7 @@ import { findLinkedDevices, type LinkedDevice } from '../store/uplinks.ts'
 
 export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
-  /** `last` is the time of the latest sample, in milliseconds since 1970. Samples have all milliseconds from `first` to `last`. */
+  /** `last` is the time of the latest sample, in milliseconds since 1970. Each millisecond from `first` to `last` already has a sample. */
   latestTimes: { first: number; last: number }
   /** Times before `latestTimes.first` that samples of the device have. The most recently added time is at the end. */
   earlierTimes: Set<number>

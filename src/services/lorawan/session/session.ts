@@ -15,8 +15,8 @@ export interface SessionOptions {
   allowPrivate: boolean
   startsClean: boolean
   /**
-   * Returns whether this node still has the session. If not, the session does not connect. Rejects if that cannot be read; the session then
-   * tries again later.
+   * Returns whether this node still has the session. If it returns false, the session does not connect. If it rejects, because the database
+   * does not answer, the session tries again later.
    */
   mayConnect(): Promise<boolean>
   /** Waits until this node may open another connection. */

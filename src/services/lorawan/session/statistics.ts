@@ -23,7 +23,7 @@ const errorLength = 1000
 const rowsMax = 5000
 /**
  * Maximum number of pending counts and marks. While the database is unreachable, further counts and marks are dropped. If an uplink without
- * a mark arrives again, its sample is only written a second time, with the same time.
+ * a mark arrives again, its sample is written again with the same time, so that there is still only one point.
  */
 const pendingMax = 200_000
 

@@ -167,7 +167,7 @@ export async function updateVersionOfEndpoint(
   return row
 }
 
-/** Deletes the devices of unregistered endpoints. If an endpoint was registered again, its newer devices stay. */
+/** Deletes the devices of unregistered endpoints. If an endpoint is registered again, devices of the new registration stay. */
 export async function deleteDevicesOfEndpoints(sql: Sql, unregistered: Unregistered): Promise<DeviceRef[]> {
   return await sql<DeviceRef[]>`
     delete from lorawan.device_integrations i where ${isOfUnregistered(sql, unregistered)}

@@ -80,8 +80,8 @@ export async function isClaimed(sql: Sql, { appIntegrationId, nodeId, claim }: C
 }
 
 /**
- * For a session that `findSessions` did not return: returns true if this node still has the session, or if the session was deleted with its
- * integration. Returns false if another node has the session.
+ * Returns whether no node needs a session that `findSessions` did not return for this node: true if this node still has the session, or if
+ * the session was deleted with its integration; false if another node has the session.
  */
 export async function isUnwanted(sql: Sql, { appIntegrationId, nodeId, claim }: Claim): Promise<boolean> {
   const [row] = await sql<{ isOurs: boolean }[]>`

@@ -47,7 +47,7 @@ const special: Record<string, Reader> = {
   TAI64N: tai64,
 }
 
-/** Compiles a format: one of the names above, or a pattern. Several patterns may be joined by `||`. */
+/** Compiles a format: a name in `special`, or a pattern. Several patterns may be joined by `||`. */
 function readerOf(format: string): Reader {
   const found = Object.hasOwn(special, format) ? special[format] : undefined
   if (found) return found

@@ -1,4 +1,7 @@
-/** SQL of aggregations: one statement for each grouping, and one for each metric of values in lists. */
+/**
+ * SQL of aggregations. Each grouping is one statement. A metric of a field that can have several values in a document (a list) is a further
+ * statement.
+ */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { bucketsMax, type Grouping, type Metric, type TermsOrder } from '../../query/aggregations.ts'
 import type { Clause } from '../../query/clauses.ts'
@@ -15,7 +18,7 @@ export interface MetricOf {
 /** One of the nested groupings by which a statement groups documents. A list of levels begins with the outermost grouping. */
 export interface Level {
   grouping: Grouping
-  /** For a `terms` grouping, the keys that an earlier statement returned, as JSON texts. If absent, documents with all keys are grouped. */
+  /** For a `terms` grouping: the keys that an earlier statement returned, as JSON texts. If absent, documents with any key are grouped. */
   kept?: string[]
 }
 
@@ -23,7 +26,10 @@ export interface GroupRow {
   /** The key of each level, as JSON text. */
   keys: string[]
   count: number
-  /** For a `terms` grouping: the sum of the counts of all terms in the group above, including terms that were left out. */
+  /**
+   * For a `terms` grouping: the sum of the counts of all terms in the same outer group, including terms beyond `size` that are not
+   * returned, but not terms below `minimum`.
+   */
   total: number
   /** The values in the order of the metrics; null if no document has the field. */
   values: (number | null)[]
@@ -31,7 +37,7 @@ export interface GroupRow {
 
 interface Key {
   expression: Fragment
-  /** A join that adds one row for each value to the documents. */
+  /** For a field with several values: a join that repeats the row of a document for each of its values. */
   join?: Fragment
   /** Returns the key as JSON text. */
   shown(key: Fragment): Fragment
@@ -161,7 +167,10 @@ function numbersOf(sql: Sql, source: FieldSource, value: Fragment): Fragment {
   return isDate ? asMillis(sql, timeOf(sql, value)) : numberOf(sql, value)
 }
 
-/** Returns whether a metric needs separate rows, because its field can have several values in a document. */
+/**
+ * Returns whether a field can have several values in a document. A metric of such a field needs its own statement, because its join repeats
+ * documents and would change the counts.
+ */
 export const isListed = (sql: Sql, scope: Scope, field: string) => sourceOf(sql, scope, field).kind === 'values'
 
 /** Joins fragments. The driver would treat an empty list as a parameter. */
@@ -176,7 +185,7 @@ interface GroupQuery {
   metrics: MetricOf[]
 }
 
-/** Groups documents. Returns more than `bucketsMax` rows if there are more groups. */
+/** Groups documents. Returns at most `bucketsMax` + 1 rows: the extra row tells the caller that there are too many groups. */
 export async function findGroups(
   sql: Sql,
   { relation, scope, query, levels, metrics }: GroupQuery,
@@ -218,7 +227,10 @@ export async function findGroups(
     order by rank limit ${bucketsMax + 1}`.unprepared()
 }
 
-/** Orders the groups, and limits terms to the first groups. */
+/**
+ * Removes groups without a key or below the minimum count, and ranks the others. A `terms` grouping keeps only the first `size` terms in
+ * each outer group.
+ */
 function rankedGroups(sql: Sql, levels: Level[], metrics: MetricOf[], names: Fragment[], grouped: Fragment): Fragment {
   const { grouping } = levels.at(-1)!
   const last = names.at(-1)!

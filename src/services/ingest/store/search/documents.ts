@@ -162,7 +162,7 @@ export async function findPage(
   const shown = keys.map((key) => key.shown)
   const where = visibleCondition(sql, scope, query, plan)
   // The expressions of the outer select are computed only for the hits of the page, not for every document that is sorted. Without
-  // `offset 0`, PostgreSQL would merge it into the statement around it, which uses `doc` twice.
+  // `offset 0`, PostgreSQL would merge this select into the statement around it and compute `doc` twice.
   const page = sql`
     select d.id::text as id, ${indexColumn(sql, scope)} as index, ${request.source === false ? sql`'{}'` : sql`d.doc::text`} as doc,
       ${shown.length === 0 ? sql`null::text[]` : sql`array[${joined(sql, shown, ',')}]`} as sort
