@@ -165,7 +165,7 @@ test('a script cannot reach an object of the host by any name', () => {
   assert.equal(Object.keys(Object.prototype).length, before)
 })
 
-test('sources that are long or deeply nested are rejected quickly', () => {
+test('sources that are too long or too deeply nested are rejected quickly, and a long sum ends quickly', () => {
   const deep = [
     `return ${'('.repeat(5000)}1${')'.repeat(5000)}`,
     `return ${'['.repeat(5000)}${']'.repeat(5000)}`,

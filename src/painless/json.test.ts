@@ -6,7 +6,7 @@ import { type DocumentMap, fromPlain, JsonError, parseDocument, toPlain, writeDo
 import { startMeter } from './meter.ts'
 import { javaClassOf } from './values.ts'
 
-test('integers keep 64 bits and more, and 5 is not 5.0', () => {
+test('integers keep 64 bits and more, and 5 and 5.0 stay different', () => {
   startMeter()
   const text =
     '{"int":5,"double":5.0,"long":9007199254740993,"min":-9223372036854775808,"big":123456789012345678901234567890,"zero":-0.0,"small":1e-7}'

@@ -100,7 +100,7 @@ export function leaveCall(): void {
   meter.depth--
 }
 
-/** Returns the number of nested calls at present. When `catch` handles an exception, `restoreDepth` restores the number of its `try`. */
+/** Returns the number of nested calls at present. A `try` stores it, and `catch` restores it with `restoreDepth`. */
 export const callDepth = (): number => meter.depth
 
 export function restoreDepth(depth: number): void {

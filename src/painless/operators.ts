@@ -75,7 +75,7 @@ export const doubleOperations: Partial<Record<Arithmetic, (left: number, right: 
 
 export const isShift = (operator: string): boolean => operator === '<<' || operator === '>>' || operator === '>>>'
 
-/** Concatenates two texts. Only the memory of the shorter text is counted, because the engine shares the longer text. */
+/** Concatenates two texts. Only the memory of the shorter text is counted, because V8 shares the longer text instead of copying it. */
 export function concat(left: string, right: string): string {
   allocateText(Math.min(left.length, right.length))
   return left + right

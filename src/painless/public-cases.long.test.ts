@@ -38,7 +38,10 @@ const casts: Record<string, string> = {
   double: 'Double',
 }
 const suffixes: Record<string, string> = { d: 'Double', f: 'Float', l: 'Long' }
-/** Required percentages of the tiers. A: plain semantics; B: numeric types and casts; C: lambdas, regular expressions, streams, dates. */
+/**
+ * For each tier, the percentage of cases that must pass. A: plain semantics; B: numeric types and casts; C: lambdas, regular expressions,
+ * streams, dates.
+ */
 const tiers = { A: 100, B: 90, C: 60 }
 const failuresRequired = 90
 

@@ -82,7 +82,8 @@ function divideIn(self: BigDecimal, other: BigDecimal, context: MathContext): Bi
   if (context.precision === 0) return divideExactly(self, other)
   const extra = context.precision + digitsIn(other.unscaled) - digitsIn(self.unscaled) + 3
   const preferred = self.scale - other.scale
-  // The quotient gets more digits than the precision, and these decide the rounding. If there is a remainder, a digit 1 is appended.
+  // The quotient gets more digits than the precision, and these decide the rounding. If there is a remainder, a digit 1 is appended, so
+  // that a quotient slightly above a half is not rounded as exactly a half.
   const scale = Math.max(preferred + extra, preferred, 0)
   const exact = divide(self, other, scale, 'DOWN')
   const [product, value] = aligned(make(exact.unscaled * other.unscaled, exact.scale + other.scale), self)

@@ -56,7 +56,7 @@ function compileFormat(pattern: string): DecimalFormat {
   if (/0.*#/.test(whole.replaceAll(',', '')) || /#.*0/.test(fraction) || mantissa.split('.').length > 2)
     throw illegalArgument(`Malformed pattern "${pattern}"`)
   const literals = prefix + suffix
-  // A pattern with a point but without a zero prints at least one digit: before the point if there is a `#`, otherwise after it.
+  // A pattern with a point but without a zero prints at least one digit: before the point if there is a `#` before it, otherwise after it.
   const hasNoZero = mantissa.includes('.') && !mantissa.includes('0')
   const isBare = whole === ''
   const other = negative === undefined ? undefined : partsOf(negative)
@@ -95,7 +95,7 @@ function digitsOf(value: unknown): { unscaled: bigint; scale: number; isNegative
 
 const bits = new DataView(new ArrayBuffer(8))
 
-/** Returns the exact decimal digits of a double. They decide how it is rounded. */
+/** Returns the exact decimal digits of a double. As in Java, this exact value is rounded, and not the shortest text of the double. */
 function exactDigits(value: number): ReturnType<typeof digitsOf> {
   if (!Number.isFinite(value)) return undefined
   bits.setFloat64(0, Math.abs(value))

@@ -200,8 +200,8 @@ const mapMethods: Methods = {
 }
 
 /**
- * Returns the methods of a view of a map's keys or values. Scripts usually remove entries with `keySet().removeIf` and similar calls, so
- * `drop` removes the entry of an item from the map.
+ * Returns the methods of a view of a map's keys or values. `drop` removes the entry of an item from the map, because scripts usually remove
+ * entries with `keySet().removeIf` and similar calls.
  */
 const viewMethods = (drop: (view: ViewOf, item: unknown, index: number) => void): Methods => ({
   'boolean add(def)': () => {

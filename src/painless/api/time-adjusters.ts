@@ -216,8 +216,8 @@ defineClass('java.time.ZonedDateTime', {
   },
 })
 /**
- * Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time. If there is no such moment, returns
- * the given moment.
+ * Clocks that are set back show some local times twice. Returns the other moment with the same local time, `seconds` earlier or later. If
+ * there is no other moment, returns the given moment.
  */
 function earlierOrLater(self: Temporal, seconds: number): Temporal {
   const at = toInstant(self)

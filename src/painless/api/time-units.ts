@@ -155,7 +155,7 @@ export function between(unit: Enumerated, from: Temporal, to: Temporal): bigint 
 
 const local = (self: Temporal): { seconds: number; nano: number } => epochOf({ ...self, offset: 0 })
 
-/** Moves a temporal to the offset of another temporal, so that calendar units are counted in days of the first temporal. */
+/** Returns `self` with the date and time that clocks at the offset of `like` show, so that calendar units of both can be compared. */
 function sameOffset(self: Temporal, like: Temporal): Temporal {
   const { seconds, nano } = epochOf(self)
   const localSeconds = seconds + like.offset!

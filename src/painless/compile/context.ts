@@ -54,8 +54,8 @@ export interface LocalFunction {
 }
 
 /**
- * State that all files of the compiler share. They call `expression` and `body` through it, because importing these functions would be
- * circular.
+ * State that all files of the compiler share. The files call `expression` and `body` through this object, because importing these functions
+ * would be circular.
  */
 export interface ScriptScope {
   functions: Map<string, LocalFunction>

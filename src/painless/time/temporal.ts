@@ -58,7 +58,7 @@ export const instant = (seconds: number, nano: number): Temporal => {
   return make('java.time.Instant', ...carry(day, (seconds - day * 86400) * nanosPerSecond + nano), 0)
 }
 
-/** Returns a local time in a zone. If two offsets are possible, `offset` selects one. */
+/** Returns the ZonedDateTime of a local time in a zone. If clocks show the local time twice, `offset` selects one of the two offsets. */
 export function zonedLocal(day: number, nano: number, zone: Zone, offset?: number): Temporal {
   const [ownDay, ownNano] = carry(day, nano)
   const seconds = ownDay * 86400 + Math.floor(ownNano / nanosPerSecond)

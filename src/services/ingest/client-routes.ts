@@ -25,8 +25,8 @@ import { readScope, updateScope } from './service/access.ts'
 import type { IngestService } from './service.ts'
 
 /**
- * Describes the server for clients. The version is 7.17: clients that check the version accept 7.17, whose responses have the same fields as
- * the responses of this platform.
+ * Describes the server for clients. Clients that check the version accept 7.17. Responses of this version have the same fields as responses
+ * of this platform.
  */
 const server = {
   name: 'waypost',

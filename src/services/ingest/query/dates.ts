@@ -47,8 +47,8 @@ function offsetMs(zone: string | undefined, localMs: number): number {
   if (zone === undefined || zone === 'Z' || zone === 'z' || zone === 'UTC') return 0
   const [, sign, hours, minutes = '0'] = offsetPattern.exec(zone) ?? []
   if (hours !== undefined) return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
-  // `first` is only approximate, because `zoneOffset` takes `localMs` as a time in UTC. The second look-up corrects the offset if the clocks
-  // of the zone change between the two times.
+  // `first` is only approximate, because `zoneOffset` reads `localMs` as a time in UTC. The second look-up corrects the offset if the
+  // clocks of the zone change between the two times.
   const first = zoneOffset(zone, localMs)
   return zoneOffset(zone, localMs - first)
 }

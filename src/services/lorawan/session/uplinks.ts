@@ -77,7 +77,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
     if (device.status === 'SUSPENDED') return finish(device, 'dropped')
     const key = { deviceIntegrationId: device.id, sessionKey: uplink.sessionKey, fCnt: uplink.fCnt }
     const text = uplinkKey(key)
-    // There must be no await between this check of `running` and the new entry in it, because two uplinks with the same key would be claimed
+    // There must be no await between this check of `running` and the new entry. Otherwise, two uplinks with the same key would be claimed
     // in one statement.
     for (let first = running.get(text); first; first = running.get(text)) await first.catch(() => {})
     if (statistics.isFinished(key)) return finish(device, 'duplicates')
