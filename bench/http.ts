@@ -7,7 +7,7 @@ import { type Figure, median } from './report.ts'
 
 const rounds = 3
 
-/** Compares an authenticated read with a bare Fastify route that returns the same bytes. Both run on one core, alternately. */
+/** Compares an authenticated read with a bare Fastify route that returns the same bytes, alternately and on the same core. */
 export async function http(): Promise<Figure[]> {
   const directory = temporaryDirectory()
   const platform = await startPlatform(directory)

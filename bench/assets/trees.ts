@@ -1,4 +1,4 @@
-/** Measures the tree below an asset, compared with a plain recursive query over the same relations. */
+/** Measures how long the request for the tree below an asset takes, compared with a plain recursive query over the same relations. */
 import type { BenchPlatform } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
 import { expectStatus } from '../software/expect-status.ts'

@@ -1,6 +1,6 @@
 /**
- * Measures how fast waiting events are delivered by the outbox, and by the algorithm of version 0.1. That algorithm has no table of heads:
- * the head of a key is its oldest waiting event.
+ * Measures how fast waiting events are delivered by the outbox, and by the algorithm of version 0.1. The outbox stores which waiting event
+ * of each key is the oldest (its head); the algorithm of version 0.1 searches for this event each time.
  */
 import { join } from 'node:path'
 import { defineEvent } from '../../src/kernel/bus.ts'

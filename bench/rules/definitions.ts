@@ -1,4 +1,4 @@
-/** Inserts rules and triggers into the database of a platform that does not run them yet. */
+/** Inserts rules and triggers directly into the database. The platform runs them only after its next start. */
 import type { Db } from '../../src/kernel/db.ts'
 
 /** Adds rules, each with a trigger on samples of `application`. Without `application`, the triggers name applications that do not exist. */

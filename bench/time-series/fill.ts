@@ -77,7 +77,7 @@ export async function fillWithRecentSamples(
 
 const timeoutMs = 120_000
 
-/** Closes the slot, as the platform does when a slot is old or large, and waits until the platform has packed it. */
+/** Closes the open slot, as the platform does when a slot is old or large, and waits until the platform has packed the slot. */
 export async function packAll({ db }: BenchPlatform) {
   await createSlots({ db, now: systemClock }).rotate(true)
   const deadline = performance.now() + timeoutMs

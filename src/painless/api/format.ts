@@ -144,7 +144,7 @@ function fraction(value: unknown, { type, flags, precision = 6 }: Conversion): s
 const exponential = (size: number, digits: number): string =>
   size.toExponential(digits).replace(/e([+-])(\d)$/, 'e$10$2')
 
-/** Rounds the shortest decimal form half up. `toFixed` cannot be used, because it rounds the exact binary value. */
+/** Rounds the shortest decimal text of a number, half up. `toFixed` cannot be used, because it rounds the exact binary value. */
 function roundedHalfUp(value: number | string, decimals: number): string {
   const [mantissa = '0', exponentText = '0'] = String(value).toLowerCase().split('e')
   const [whole = '0', part = ''] = mantissa.split('.')

@@ -43,7 +43,7 @@ suite('aggregations', () => {
     assert.deepEqual([sum.value, count.value, different.value, none.value, noSum.value], [3, 3, 2, null, 0])
   })
 
-  test('the maximum of dates is a date', async () => {
+  test('the maximum of a field with dates is returned in milliseconds and as a text', async () => {
     const { last } = await aggregate({ last: { max: { field: 'dataSample.at' } } })
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
@@ -99,7 +99,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('a date_histogram has the days of its time zone', async () => {
+  test('the days of a date_histogram begin at midnight in its time zone', async () => {
     for (const zone of ['-01:00', 'Atlantic/Azores']) {
       const { days } = await aggregate({
         days: {
@@ -137,7 +137,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('groupings can be nested over three levels', async () => {
+  test('groupings can be nested in three levels', async () => {
     const { endpoints } = await aggregate({
       endpoints: {
         terms: { field: 'endpointId', order: { _count: 'desc' } },

@@ -44,7 +44,7 @@ async function found(operation: string, options?: Options) {
 
 const one = JSON.stringify({ query: { term: { 'dataSample.n': 2 } } })
 
-test('a client reads the version of the server before its first request', async () => {
+test('the root of the API returns the version of the server, which clients read before their first request', async () => {
   for (const path of ['', '/']) {
     const { version, tagline } = await found(`GET ${path}`)
     assert.deepEqual([version.number, version.build_flavor, tagline], ['7.17.0', 'default', 'You Know, for Search'])
@@ -121,7 +121,7 @@ suite('searches', () => {
   })
 })
 
-test('pipelines are simulated at the path of the search engine', async () => {
+test('a pipeline can also be simulated with the path that the search engine has for simulations', async () => {
   const set = { processors: [{ set: { field: 'a', value: 1 } }] }
   const docs = [{ _source: { x: 1 } }]
   const body = JSON.stringify({ pipeline: set, docs })

@@ -35,7 +35,7 @@ suite('documents', () => {
     )
   })
 
-  test('integers keep 64 bits', async () => {
+  test('integers in documents keep 64 bits', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, '{"id":9223372036854775807,"list":[1,-9007199254740993]}')
     const answer = await admin(`POST ${asf}/${endpoint.index}/_search`, {})

@@ -191,7 +191,7 @@ suite('reading, changing and deleting', () => {
     assert.equal((await admin(`GET ${otherIntegration.path}/devices/${device.id}`)).status, 404)
   })
 
-  test('the ETag of the integration changes with its devices', async () => {
+  test('the ETag of an application integration changes when a device integration is created in it', async () => {
     const { path, map } = await anIntegration()
     const before = (await expectStatus(200, `GET ${path}`)).headers.etag
     await map([{ netDeviceId: 'a' }])

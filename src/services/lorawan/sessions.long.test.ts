@@ -58,13 +58,13 @@ async function aServer(accept: Parameters<typeof createServer>[1]) {
 }
 
 suite('a session says why it is not connected', () => {
-  test('a session says that nothing listens at the address', async () => {
+  test('a session says that the address of the network refuses the connection', async () => {
     const { path } = await anIntegration(enabled(1))
     const { platformConnectionState } = await untilState(path, 'DISCONNECTED', /127\.0\.0\.1:1 refuses the connection/)
     assert.equal(platformConnectionState, 'CONNECTED')
   })
 
-  test('a session says that the name does not exist', async () => {
+  test('a session says that the host name of the network cannot be resolved', async () => {
     const { path } = await anIntegration(enabled(1, { netPlainMqttServerUrl: 'mqtt://no-such-host.invalid' }))
     await untilState(path, 'DISCONNECTED', /no-such-host\.invalid cannot be resolved/)
   })

@@ -25,7 +25,7 @@ async function aClient(input: object = {}, ask = admin) {
   return answer.body.data
 }
 
-/** Returns the first PEM block of an inline file, or its whole text. */
+/** Returns the text of an inline file of a profile, such as `cert`. */
 const partOf = (profile: string, name: string) =>
   profile.match(new RegExp(`^<${name}>\n([^]*?)\n</${name}>$`, 'm'))?.[1] ?? assert.fail(`no ${name} in ${profile}`)
 
@@ -250,7 +250,7 @@ suite('revocation', () => {
     assert.ok(listed)
   })
 
-  test('unregistering an endpoint revokes its clients and clears the link', async () => {
+  test('unregistering an endpoint revokes its clients, which then no longer name the endpoint', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(version)
     const client = await aClient({ endpointId })

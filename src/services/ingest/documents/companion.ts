@@ -184,7 +184,7 @@ function createFieldRecorder(kit: CompanionDeps['kit']) {
 /** Returns a function that stores documents in the transaction of their samples. */
 function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   const { kit, partitions } = deps
-  /** The first rows of each group in which PostgreSQL rejected a document. The documents of these groups are written one by one. */
+  /** Groups in which PostgreSQL rejected a document, each identified by its first rows. Their documents are written one by one. */
   const rejectedGroups = new WeakSet<CompanionRows>()
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isOneByOne: boolean) {

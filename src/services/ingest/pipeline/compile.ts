@@ -25,7 +25,7 @@ class PositionedError extends ProcessorError {
   }
 }
 
-/** A compiled processor of a list. */
+/** A processor in a list of processors, compiled. */
 interface Step {
   run: Run
   position: string
@@ -77,7 +77,7 @@ function mistake(position: string, error: ConfigError): Mistake {
 function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
   return definitions.map((definition, index) => {
     const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
-    // If a definition has another form, `compileProcessor` has recorded a mistake, and the pipeline never runs.
+    // If the definition is not a Map with one entry, `compileProcessor` has recorded a mistake, and the pipeline never runs.
     const [type, options] = definition instanceof Map ? [...definition][0]! : ['', undefined]
     const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
     return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }

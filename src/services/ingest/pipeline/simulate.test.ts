@@ -34,7 +34,7 @@ test('a file with the fields processors and docs, without the field pipeline, is
   assert.ok('documents' in result && result.documents[0]?.includes('"_source":{"a":1}'))
 })
 
-test('a wrong file is rejected with the reason', () => {
+test('a file that is not a valid simulation is rejected with the reason', () => {
   for (const [file, reason] of [
     ['{', /not JSON/],
     ['[]', /must hold an object/],

@@ -106,8 +106,8 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
 const withStatus = (text: string) => `${text.slice(0, -1)},"status":200}`
 
 /**
- * Returns the response to one search of several that failed because of its request. The other searches are answered nevertheless. Throws a
- * failure of the platform again.
+ * In a request with several searches: returns the response to a search that is not valid, so that the other searches are still answered. A
+ * failure of the platform is thrown again.
  */
 function failureText(error: unknown): string {
   if (!(error instanceof PlatformError) || error.status >= 500) throw error

@@ -54,7 +54,7 @@ interface Entry {
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
 const lookupsPerStatement = 500
-/** A network device without a device integration is cached for this time, because a network may publish uplinks of many such devices. */
+/** For this time, the cache keeps that a network device has no device integration. Its uplinks then need no look-up in the database. */
 const unmappedMs = 10_000
 
 const keyOf = (appIntegrationId: number, netDeviceId: string) => `${appIntegrationId} ${netDeviceId}`

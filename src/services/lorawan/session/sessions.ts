@@ -256,7 +256,7 @@ async function stopAll(parts: Parts) {
     await store.releaseSessions(kit.db.sql, kit.members.nodeId, null)
     await kit.signals.sendNow('all', SessionsFree, {})
   } catch (error) {
-    // The rows of this node stay claimed until the other nodes sweep them.
+    // The rows still name this node. They are free only when another node has swept the rows of this node.
     sessionsNotClaimed(kit.log, { err: error })
   }
 }

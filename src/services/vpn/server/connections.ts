@@ -83,7 +83,8 @@ export function createConnections(deps: ConnectionDeps): Connections {
   }
 
   /**
-   * Handles the hourly key exchange of a connected client. If the client is no longer permitted, the periodic check ends its connection.
+   * Handles the hourly key exchange of a connected client, without reading the database. If the client is no longer permitted, the periodic
+   * check ends its connection.
    */
   function connectAgain(notice: ClientNotice) {
     const connection = byCid.get(notice.cid)

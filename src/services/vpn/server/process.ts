@@ -81,7 +81,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       pauseMs = 1000
       report(`the VPN server accepts clients on port ${port} (${protocol.toUpperCase()})`)
     } catch {
-      await started.ended // The process reports the reason.
+      await started.ended // The handler of `ended` above reports the reason.
     }
   }
 

@@ -1,4 +1,4 @@
-/** SQL expressions for document fields. The table has the alias `d`. */
+/** SQL expressions for fields of documents. In every statement, the table of documents has the alias `d`. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FieldType } from '../../documents/fields.ts'
 import { fieldName, type Scope } from '../../query/scope.ts'
@@ -8,9 +8,9 @@ export type FieldSource =
   | { kind: 'time'; column: Fragment }
   /** A text column that is never null. */
   | { kind: 'text'; column: Fragment; isEndpoint: boolean }
-  /** A value that occurs at most once in a document. */
+  /** A field with at most one value in a document. */
   | { kind: 'value'; value: Fragment; types: ReadonlySet<FieldType> | undefined }
-  /** Values in the document. `values` is a set of rows with the column `v`. */
+  /** A field that can have several values in a document. `values` is a set of rows with the column `v`. */
   | { kind: 'values'; values: Fragment; types: ReadonlySet<FieldType> | undefined }
 
 /** Returns a jsonpath that also finds values in lists. */
