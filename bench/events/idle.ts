@@ -1,4 +1,4 @@
-/** Counts the transactions of idle nodes with the statistics of the database. */
+/** Counts the transactions of idle nodes. PostgreSQL reports the number of transactions in its statistics. */
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'

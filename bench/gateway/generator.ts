@@ -16,7 +16,7 @@ export interface Generator {
 export const serverCore = 0
 export const loadCore = 1
 
-/** Returns a command that runs on one core, with the maximum number of open files. */
+/** Returns a command that runs on one core (or on all cores, with `any`), with the maximum number of open files. */
 export const onCore = (core: number | 'any', command: string[]) => {
   const cores = core === 'any' ? `0-${availableParallelism() - 1}` : String(core)
   return ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', cores, ...command] as const

@@ -1,4 +1,4 @@
-/** Compares the latency of a well-behaved client while other clients misbehave with its latency when it is the only client. */
+/** Measures the latency of a well-behaved client twice, alone and while other clients misbehave, and compares the two. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'

@@ -14,7 +14,7 @@ export interface Peer {
   name: string
   url: string
   pid: number
-  /** Writes the samples and waits until the peer has merged them. */
+  /** Writes the samples and waits until the peer has finished merging its files. */
   fill(dataset: Dataset): Promise<void>
   /** Returns the size on disk. */
   bytes(): number
@@ -67,7 +67,7 @@ async function startInflux(): Promise<Peer> {
     pid: child.pid!,
     async fill(dataset) {
       await write(`${url}/write?db=bench&precision=ms`, dataset)
-      // InfluxDB merges its files when nothing was written for a second (see the settings). Its write-ahead log is empty then.
+      // InfluxDB merges its files when nothing was written for a second (see the settings). Its write-ahead log is nearly empty then.
       await settled(
         () => size(folders[0]!),
         () => size(folders[1]!) < 1_000_000,

@@ -132,7 +132,7 @@ function readArray(reader: Reader, depth: number): unknown[] {
 }
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
-/** Maximum number of digits of an integer that is certainly an int. */
+/** Number of digits up to which every integer fits into an int (32 bits). */
 const intDigits = 9
 /** Maximum number of digits of a number. Longer numbers would take long to convert. */
 const digitsMax = 1000

@@ -4,7 +4,7 @@ export interface DocumentRow {
   id: string
   /** Milliseconds since 1970. */
   arrivedAt: number
-  /** The field `@timestamp` of the document; null if the document has no such field. */
+  /** The field `@timestamp` of the document, in milliseconds since 1970; null if the field is missing or not a date. */
   ts: number | null
   indexNo: number
   endpointId: string

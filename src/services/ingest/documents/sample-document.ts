@@ -51,7 +51,7 @@ const isoOf = (() => {
   }
 })()
 
-/** The fields that all documents of an endpoint share, as JSON text. Messages of an endpoint on one connection have the same object. */
+/** The fields that all documents of an endpoint share, as JSON text. All messages of an endpoint on one connection have the same key. */
 const origins = new WeakMap<DeviceEndpoint, string>()
 
 function originOf(endpoint: DeviceEndpoint): string {

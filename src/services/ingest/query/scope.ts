@@ -14,7 +14,7 @@ export interface Scope {
   indices: ReadonlyMap<number, string>
   /** Dates of arrival. If absent, all dates. */
   dates?: DateRange | undefined
-  /** Indices whose documents the caller may all read. */
+  /** Indices in which the caller may read all documents. */
   whole: number[]
   /** Indices in which the caller may read only the documents of `endpointIds`. */
   partly: number[]

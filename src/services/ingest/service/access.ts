@@ -68,8 +68,8 @@ export async function searchTarget(
 }
 
 /**
- * Splits applications by the caller's permissions: applications of which the caller may read all documents, and applications of which it
- * may read only documents of some endpoints.
+ * Splits applications by the caller's permissions: applications of which the caller may read all documents, and applications of which the
+ * caller may read only documents of some endpoints.
  */
 export function visibleDocuments({ caller, tenantId }: Ctx, applicationNames: string[]) {
   const mayReadAll = (name: string) => holds(caller, readEndpointsScope, onApplication(tenantId, name))

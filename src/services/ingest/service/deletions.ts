@@ -22,7 +22,7 @@ export interface Deletions {
 const batchMax = 10_000
 const DeleteDocuments = defineJob<{
   indexNos: number[]
-  /** The latest time of arrival, in ISO 8601. If absent, all documents are deleted. */
+  /** Only documents that arrived before this time (ISO 8601) are deleted. If absent, all documents are deleted. */
   before?: string
 }>('ingest.delete-documents', { timeoutSeconds: 3600 })
 

@@ -21,7 +21,7 @@ export interface Problem {
 export type Work =
   /** Compiles a definition. */
   | { kind: 'check'; definition: string }
-  /** Runs a stored pipeline, or the pipeline in the body, on the documents of the body. */
+  /** Runs a stored pipeline on the documents of the body. If `pipelineId` is undefined, the body also contains the pipeline. */
   | { kind: 'simulate'; pipelineId: string | undefined; body: string; isVerbose: boolean }
   /**
    * Runs a stored pipeline on documents. The documents are JSON texts, one in each line, because copying one text is faster than copying
@@ -67,7 +67,7 @@ export interface PackedOutcomes {
   times: Float64Array
   /** For each document, the sum of these flags: 1 (it has no time), 2 (`envelopeChanged`), 4 (its time is unchanged). */
   flags: Uint8Array
-  /** Outcomes that are not a document. */
+  /** Outcomes of documents that were dropped or have failed, with their positions in `texts`. */
   others: [index: number, outcome: DocumentOutcome][]
   fields: Field[]
 }

@@ -68,8 +68,8 @@ export function createCarrier(
       if (messages.length > 0) await signals.sendEach(sql, DownlinksWaiting, messages)
     },
     committed(endpoints) {
-      // If a node took the session during the transaction, this look-up finds the node. A node that takes the session later reads the
-      // commands when it connects.
+      // The look-up in `committing` misses a node that took the session before the commit; this look-up finds that node. A node that takes
+      // the session later reads the commands when it connects.
       const retry = async () => {
         for (const { to, payload } of messagesOf(await holdersOf(db.sql, endpoints)))
           await signals.sendNow(to, DownlinksWaiting, payload)

@@ -144,7 +144,7 @@ interface PacketParser {
   /** Number of bytes of an incomplete packet. */
   rest(): number
   isBetweenPackets(): boolean
-  /** The start of the incomplete packet, if the packet is a message. Topic and id must have arrived. */
+  /** Returns the start of the incomplete packet, whose topic and id must have arrived. Returns undefined if the packet is not a message. */
   startOfMessage(): MessageStart | undefined
 }
 

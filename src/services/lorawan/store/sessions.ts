@@ -41,7 +41,7 @@ export const existsFreeSession = (sql: Sql): Fragment => sql`
     select from lorawan.sessions s join lorawan.app_integrations i on i.id = s.app_integration_id
     where s.node_id is null and ${isWanted(sql)})`
 
-/** Returns the sessions that this node holds and that are still wanted. */
+/** Returns the sessions of these integrations that this node has, except sessions that are no longer needed. */
 export async function findSessions(sql: Sql, nodeId: string, ids: number[]): Promise<SessionRow[]> {
   return await sql<SessionRow[]>`
     select ${columns(sql)} from lorawan.sessions s join lorawan.app_integrations i on i.id = s.app_integration_id

@@ -7,7 +7,7 @@ import { type ClientNotice, createManagementParser } from './management.ts'
 export interface OpenVpn {
   /** Resolves when the process accepts clients. Rejects with the reason if it ends before. */
   started: Promise<void>
-  /** Resolves when the process has ended, with the last lines of its log. */
+  /** Resolves when the process has ended, with the reason: the failure of the start, or the exit code and the last lines of the log. */
   ended: Promise<string>
   send(command: string): void
   stop(): Promise<void>

@@ -68,7 +68,7 @@ export function createAuthorities(
     }
   }
 
-  /** Creates the root, the key and the server certificate. If several nodes do so concurrently, the first insert wins. */
+  /** Creates the root, the `tls-crypt` key and the server's certificate. If several nodes do so concurrently, the first insert wins. */
   async function createInstallation(): Promise<store.InstallationRow> {
     const root = await worker.make('makeAuthority', {
       serialNumber: newSerialNumber(),
