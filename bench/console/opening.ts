@@ -73,7 +73,7 @@ interface Opened {
   requests: ApiRequest[]
 }
 
-/** Opens a page of the console and measures the time. `prepare` runs before that and returns the function that begins the measurement. */
+/** Opens a page of the console and measures the time. `prepare` runs before and returns the function that begins the measurement. */
 async function openConsole(
   bench: BenchConsole,
   path: string,

@@ -1,7 +1,7 @@
 /** SQL of pipelines. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Locks the pipelines and templates of a tenant until the end of the transaction, to exclude other changes. */
+/** Increases the version of a tenant's pipelines, and locks pipelines and templates against other changes until the transaction ends. */
 export async function lockTenant(sql: Sql, tenantId: string) {
   await sql`
     insert into ingest.pipeline_sets (tenant_id, version) values (${tenantId}, 1)
@@ -34,7 +34,7 @@ export async function findPipelineSet(sql: Sql, tenantId: string) {
   return { version: rows[0]?.version ?? 0, pipelines }
 }
 
-/** Returns the number and the total size of the pipelines of a tenant, without this pipeline. */
+/** Returns the number and the total size of the pipelines of a tenant, except the given one. */
 export async function countOthers(sql: Sql, tenantId: string, pipelineId: string) {
   const [row] = await sql<{ count: number; bytes: number }[]>`
     select count(*)::int as count, coalesce(sum(octet_length(definition)), 0)::float8 as bytes from ingest.pipelines

@@ -12,7 +12,7 @@ export interface NetworkAccess {
   signal?: AbortSignal | undefined
 }
 
-/** The error if the network could not be reached or answered with an error. The message contains the reason. */
+/** Thrown if the network cannot be reached or answers with an error. The message contains the reason. */
 export class NetworkProblem extends Error {
   override readonly name = 'NetworkProblem'
   /** Status of the answer; undefined if there was no answer. */

@@ -9,7 +9,7 @@ export interface Statistics {
   received(deviceIntegrationId: number, at: Date): void
   count(deviceIntegrationId: number, outcome: Outcome): void
   failed(deviceIntegrationId: number, error: string): void
-  /** Remembers that the uplink was stored or dropped, until that is recorded in its row. */
+  /** Remembers that the uplink was stored or dropped, until the row of the uplink is marked. */
   finished(uplink: UplinkKey): void
   isFinished(uplink: UplinkKey): boolean
   /** Writes all pending records. */
@@ -48,7 +48,7 @@ export function createStatistics({ db, log, now }: Pick<Kit, 'db' | 'log' | 'now
     return known
   }
 
-  /** Restores counts that could not be written. Newer counts take precedence. */
+  /** Adds counts that could not be written to the counts since then. Of two times or errors, the newer one is kept. */
   function restore(failed: Counts[]) {
     for (const old of failed) {
       const known = countsOf(old.deviceIntegrationId)

@@ -89,7 +89,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 
 /**
  * Returns the time of the sample: the time at which the network received the uplink, even if a later uplink was stored before. If a sample
- * of the device already has this time, the result is the millisecond after the latest sample, because points with one time replace each other.
+ * of the device already has this time, returns the millisecond after the latest sample, because points with one time replace each other.
  */
 const timeFor = (device: Device, uplink: Uplink, now: Date) => new Date(takeTime(device, plausibleTime(uplink, now)))
 
