@@ -91,7 +91,7 @@ const uplinkOf = (count: number) => ({
 const percentile = (values: number[], part: number) =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!
 
-/** Runs work at a fixed rate for some seconds. */
+/** Calls `work` at a fixed rate for `during` seconds. Returns the number of calls. */
 async function atRate(perSecond: number, during: number, work: (nth: number) => void): Promise<number> {
   const began = performance.now()
   let count = 0

@@ -108,7 +108,7 @@ const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
 
 /**
  * Limits apply only to the large register, because in the small register most of the time of a page is network time. The limit of the ratio
- * of a read by id applies to both.
+ * of a read by id applies to both registers.
  */
 function figuresOf({ kind, p50, p99, plainP50, ratio }: Timing, size: number): Figure[] {
   const limited = kind.limited && size === large

@@ -56,7 +56,7 @@ async function tryHostile(): Promise<Figure[]> {
       limit: { max: 0 },
     },
     { name: 'Longest hostile script', value: longestSeconds, unit: 's', limit: { max: 10 } },
-    { name: 'Memory after all hostile scripts against before', value: growthMb, unit: 'MB', limit: { max: 64 } },
+    { name: 'Growth of memory during all hostile scripts', value: growthMb, unit: 'MB', limit: { max: 64 } },
   ]
 }
 

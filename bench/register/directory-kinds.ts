@@ -44,7 +44,7 @@ function sorted(bench: BenchPlatform, endpoints: number): Kind[] {
   return [
     { name: 'sorted by id', path: () => list({ sort: 'endpointId' }), plain: () => byKey('', false), rows: 100 },
     {
-      name: 'sorted by id, behind 90 %',
+      name: 'sorted by id, after the first 90 %',
       path: () => list({ sort: 'endpointId', cursor: sortedAt('endpointId', deepId, 0) }),
       rows: 100,
     },

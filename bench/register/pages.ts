@@ -155,8 +155,8 @@ export function pagesOf(bench: BenchPlatform, reader: Readable): PageKind[] {
       plain: (round) => readMembers(bench, reader.filter, round % 10),
     },
     {
-      // The platform ends such a scan after 10 s. A scan of one version, which a third of the endpoints have, is enough to measure the cost
-      // of one endpoint.
+      // The platform ends a scan with a regular expression after 10 s. A scan of one version, which a third of the endpoints have, is
+      // enough to measure the cost of one endpoint.
       name: 'Regular expression in a version',
       path: (round) => list({ applicationVersionName: versionNames[round % 3], regex: `^SN-0*${inVersion(round)}$` }),
       plain: (round) =>

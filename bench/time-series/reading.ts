@@ -63,7 +63,12 @@ export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): P
     { name: `${million} points as JSON: memory of the server at most`, value: few.peakMb, unit: 'MB' },
     { name: `${name}: memory of the server at most`, value: most, unit: 'MB' },
     { name: `${name}: memory of the server afterwards`, value: all[1]!.afterMb, unit: 'MB' },
-    { name: `${name}: at most, against ${million}`, value: most / few.peakMb, unit: 'times', limit: { max: 1.2 } },
+    {
+      name: `${name}: highest memory against ${million} points`,
+      value: most / few.peakMb,
+      unit: 'times',
+      limit: { max: 1.2 },
+    },
   ]
 }
 

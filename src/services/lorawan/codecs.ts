@@ -6,7 +6,7 @@ import type { Limits } from '../../sandbox/limits.ts'
 import { failureText, type Outcome } from '../../sandbox/outcome.ts'
 import { createSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
 
-/** The functions that a formatter has. */
+/** Which functions a formatter has. */
 export interface CodecFunctions {
   decodes: boolean
   encodes: boolean
@@ -16,7 +16,7 @@ export type Decoded = { data: Record<string, unknown> } | { error: string }
 export type Encoded = { bytes: Buffer; fPort?: number } | { error: string }
 
 export interface Codecs {
-  /** Returns the functions of a formatter, or the problem with it. */
+  /** Returns which functions a formatter has, or why it cannot be used. */
   inspect(tenantId: string, formatter: string): Promise<CodecFunctions | { error: string }>
   /** Decodes an uplink. Rejects only with SandboxBusy and SandboxStopped; any failure of the formatter is returned as a result. */
   decode(given: {
@@ -86,8 +86,8 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
     sandbox().run({ tenantId, world: 'lorawan', input, script, limits })
 
   /**
-   * Calls a function of the formatter. A function with the usual name is called directly. Otherwise the script gets an additional part that
-   * looks for other names, which has to be compiled in each run.
+   * Calls a function of the formatter. A function that is declared under the name `entry` is called directly. Otherwise the script gets an
+   * additional part that looks for the function under other names. This part has to be compiled in each run.
    */
   async function callOf(entry: Entry, tenantId: string, formatter: string, input: string): Promise<Outcome> {
     if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)

@@ -14,7 +14,7 @@ const depthMax = 16
 
 /**
  * Compiles a mustache template: `{{field}}`, `{{{field}}}`, `{{&field}}`, sections, inverted sections and comments. With two braces, the
- * value is escaped for the media type; with three, it is unchanged.
+ * value is escaped for the media type; with three braces or `&`, it is unchanged.
  */
 export function compileTemplate(text: string, mediaType = defaultMediaType): Template {
   if (!text.includes('{{')) return () => text

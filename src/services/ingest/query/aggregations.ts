@@ -54,7 +54,8 @@ export function readAggregations(byName: unknown, now: number): Aggregation[] {
 
 function readAll(byName: unknown, at: string, now: number, count: { value: number }, depth: number): Aggregation[] {
   if (!isObject(byName)) throw invalid(`${at}: expected an object of aggregations by name`)
-  if (depth > aggregationDepthMax) throw invalid(`${at}: aggregations may be nested ${aggregationDepthMax} levels deep`)
+  if (depth > aggregationDepthMax)
+    throw invalid(`${at}: aggregations may be nested at most ${aggregationDepthMax} levels deep`)
   return Object.entries(byName).map(([name, body]) => {
     if (++count.value > aggregationsMax) throw invalid(`aggs: expected at most ${aggregationsMax} aggregations`)
     if (!/^[^[\]>]{1,255}$/.test(name) || name.includes('\0'))

@@ -55,7 +55,7 @@ export function readQuery(query: unknown, now: number): Clause {
 type Reader = (body: unknown, at: string, reading: Reading, depth: number) => Clause
 
 function read(query: unknown, at: string, reading: Reading, depth: number): Clause {
-  if (depth > depthMax) throw invalid(`${at}: queries may be nested ${depthMax} levels deep`)
+  if (depth > depthMax) throw invalid(`${at}: queries may be nested at most ${depthMax} levels deep`)
   if (++reading.clauses > clausesMax) throw invalid(`query: expected at most ${clausesMax} clauses`)
   if (!isObject(query)) throw invalid(`${at}: expected an object with one query, such as {"match_all": {}}`)
   const names = Object.keys(query)

@@ -54,7 +54,7 @@ export async function scopeOf(
   const indices = await searched.find(ctx.tenantId, applications)
   const names = applications === 'all' ? indices.map(({ applicationName }) => applicationName) : applications
   const visible = visibleDocuments(ctx, names)
-  // If the caller may read no endpoint of the application, it lacks a permission (document 5, 7.5).
+  // A caller that may read no endpoint of the application gets 403 instead of an empty result (document 5, 7.5).
   if (
     applications !== 'all' &&
     applications.length === 1 &&

@@ -106,7 +106,7 @@ const mappingDepthMax = 20
 
 function checkProperties(properties: unknown, at: string, depth: number) {
   if (!isObject(properties)) throw invalidField(at, 'expected an object of fields')
-  if (depth > mappingDepthMax) throw invalidField(at, `fields may be nested ${mappingDepthMax} levels deep`)
+  if (depth > mappingDepthMax) throw invalidField(at, `fields may be nested at most ${mappingDepthMax} levels deep`)
   for (const [name, field] of Object.entries(properties)) {
     const path = `${at}.${name.slice(0, 100)}`
     if (!isObject(field)) throw invalidField(path, 'expected an object with the type of the field')

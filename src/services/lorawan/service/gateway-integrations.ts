@@ -201,7 +201,10 @@ const takenText = (netGatewayId: string) => `${netGatewayId} already has a gatew
 const concurrentRegistrations = 4
 const unreachableMax = 3
 
-/** Registers gateways in the network, a few at a time. If the network does not answer, the remaining gateways fail without an attempt. */
+/**
+ * Registers gateways in the network, a few at a time. After several requests in a row without an answer, the remaining gateways fail
+ * without an attempt.
+ */
 async function registerOnNet(
   { kit }: Deps,
   ctx: Ctx,

@@ -187,8 +187,8 @@ function recordTraffic({ kit, trafficLog }: DownlinkDeps, device: Device, comman
 type Encoding = { fPort: number; payload: object } | { problem: string }
 
 /**
- * Encodes the payload of a command. An object is encoded by the formatter of the device on the platform, or by the formatter of the
- * network. A text is base64, or is encoded as UTF-8 (document 5, 9.5).
+ * Encodes the payload of a command. An object is encoded by the formatter of the device on the platform or, if that cannot encode, by the
+ * formatter of the network. A text in base64 is sent as these bytes, any other text as UTF-8 (document 5, 9.5).
  */
 async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: OutstandingCommand): Promise<Encoding> {
   const value: unknown = payload === null ? undefined : JSON.parse(payload)

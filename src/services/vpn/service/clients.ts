@@ -169,7 +169,7 @@ async function list({ kit: { db } }: ClientDeps, ctx: Ctx, { page, pageSize, ipA
   return { count, data: rows.map(viewOf), server }
 }
 
-/** Returns the client if the caller has the scope on it. */
+/** Returns the client. Throws 404 if there is no client that the caller may read, and 403 if the caller may read it but lacks `scope`. */
 async function requireClient({ kit }: ClientDeps, ctx: Ctx, id: string, scope: string): Promise<store.ClientRow> {
   const client = await store.findClient(kit.db.sql, ctx.tenantId, id)
   const missing = () => NoVpnClient({ vpnclientID: id })

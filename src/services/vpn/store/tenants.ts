@@ -54,7 +54,8 @@ export async function findTenant(sql: Sql, tenantId: string): Promise<TenantRow 
 
 /**
  * Inserts a tenant with a free range of the network, unless another node has already done so. Ranges that were never used are preferred;
- * otherwise the range that has been free for the longest time is used. Inserts nothing if no range is free.
+ * otherwise the range that has been free for the longest time is used. A range can be used again `restSeconds` after it became free.
+ * Inserts nothing if there is no such range.
  */
 export async function insertTenant(
   sql: TransactionSql,

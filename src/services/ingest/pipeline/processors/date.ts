@@ -22,7 +22,7 @@ function unix(text: string, zone: Zone, perSecond: number): Temporal | undefined
   return zonedInstant(instant(seconds, Math.round((value - seconds) * 1e3) * 1e6), zone)
 }
 
-/** Parses external TAI64 labels: seconds since 1970 of the atomic clock, which is ten seconds ahead of UTC, and nanoseconds. */
+/** Parses a TAI64 label in hexadecimal: seconds of the atomic clock since 1970, and nanoseconds. UTC is taken to be ten seconds behind. */
 function tai64(text: string, zone: Zone): Temporal | undefined {
   const match = /^@?([0-9a-fA-F]{16})([0-9a-fA-F]{8})?$/.exec(text)
   if (!match) return undefined
