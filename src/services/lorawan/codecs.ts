@@ -6,7 +6,7 @@ import type { Limits } from '../../sandbox/limits.ts'
 import { failureText, type Outcome } from '../../sandbox/outcome.ts'
 import { createSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
 
-/** Which functions a formatter has. */
+/** Tells which functions a formatter has. */
 export interface CodecFunctions {
   decodes: boolean
   encodes: boolean
