@@ -48,7 +48,7 @@ suite('aggregations', () => {
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
 
-  test('the aggregation "terms" returns at most `size` terms in the requested order, and counts the documents of all other terms', async () => {
+  test('the aggregation "terms" returns at most `size` terms in the requested order, and counts the documents of other terms', async () => {
     const { rooms, tags, on } = await aggregate({
       rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
       tags: { terms: { field: 'dataSample.tags' } },
