@@ -1,10 +1,12 @@
 /** Tests alerts over the HTTP API. The tests activate alerts in the same way as rules do. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { openAlerts } from '../../../../test/harness/alerts.ts'
+import { type AlertEndpoint, openAlerts } from '../../../../test/harness/alerts.ts'
 import { aCaller } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { newId } from '../../../kernel/ids.ts'
+import { Register } from '../../register/contract.ts'
+import { createAlertChanges } from './service/changes.ts'
 import { createAlertDeletions } from './service/deletions.ts'
 
 const { waypost, admin, other, anEndpoint, activate, resolveOpen, list, published, root } = await openAlerts()
@@ -82,6 +84,44 @@ suite('an activation', () => {
     const second = await activate(endpoint)
     assert.notEqual(second.alertId, first.alertId)
     assert.deepEqual(await typesOf(first.alertId), ['ACTIVATED', 'RESOLVED'])
+  })
+
+  test('an alert that is resolved while a batch is prepared opens again with the metadata of its endpoint', async () => {
+    const [flapping, another] = [await anEndpoint({ room: 'north' }), await anEndpoint({ room: 'south' })]
+    await activate(flapping)
+    const register = waypost.ask(Register)
+    const change = createAlertChanges({
+      kit: waypost.kit,
+      register: {
+        async metadataOf(endpointId) {
+          await resolveOpen(flapping)
+          return await register.metadataOf(endpointId)
+        },
+      },
+    })
+    const activation = (endpoint: AlertEndpoint) => ({
+      tenantId: 'default',
+      entityType: 'ENDPOINT' as const,
+      entityId: endpoint.endpointId,
+      applicationName: endpoint.applicationName,
+      alertType: 'HIGH_TEMPERATURE',
+      severityLevel: 'LOW' as const,
+      cause: 'trace/2',
+    })
+    // The first change is a batch of its own. The next batch has the other two.
+    const first = change({ activation: { ...activation(flapping), entityType: 'TENANT', entityId: 'default' } })
+    const [, ...changed] = await Promise.all([
+      first,
+      ...[flapping, another].map((one) => change({ activation: activation(one) })),
+    ])
+    assert.deepEqual(await Promise.all(changed.map(async (one) => (await get(one!.alertId)).entityMetadata)), [
+      { room: 'north' },
+      { room: 'south' },
+    ])
+    assert.deepEqual(
+      changed.map((one) => one!.change),
+      ['ACTIVATED', 'ACTIVATED'],
+    )
   })
 
   test('many concurrent activations and resolutions leave at most one open alert', async () => {

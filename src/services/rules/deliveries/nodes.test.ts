@@ -6,6 +6,9 @@ import { freshDatabase } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { aReceiver, ok } from '../../../../test/harness/webhook-receiver.ts'
 import { newId } from '../../../kernel/ids.ts'
+import { Register } from '../../register/contract.ts'
+import { createAlertChanges } from '../alerts/service/changes.ts'
+import { insertAlerts } from '../alerts/store/alerts.ts'
 
 const options = {
   connection: await freshDatabase(),
@@ -76,6 +79,45 @@ test('simultaneous activations of the same alert at two nodes open one alert', a
       where a.entity_id = ${endpoint.endpointId}`
     assert.equal(row!.events, 1)
   }
+})
+
+test('if another node opens one alert of a batch first, the batch still reports its other alerts as activated', async () => {
+  const { endpointId, applicationName } = await one.anEndpointRef()
+  const keyOf = (alertType: string) => ({
+    tenantId: 'default',
+    entityType: 'ENDPOINT' as const,
+    entityId: endpointId,
+    alertType,
+  })
+  const opened = {
+    ...{ ...keyOf('B'), id: newId(), severity: 1, applicationName, message: null, at: new Date() },
+    ...{ alertSettingId: null, metadata: {}, entityMetadata: {} },
+  }
+  const change = createAlertChanges({ kit: one.waypost.kit, register: one.waypost.ask(Register) })
+  const activate = (alertType: string) =>
+    change({ activation: { ...keyOf(alertType), applicationName, severityLevel: 'LOW', cause: 'trace/2' } })
+  const batch = await two.waypost.kit.db.tx(async (other) => {
+    await insertAlerts(other, [opened])
+    // The activation of `first` is a batch of its own. The next batch has the other three.
+    const changes = Promise.all(['first', 'A', 'B', 'C'].map(activate))
+    await eventually(async () => {
+      const waiting = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into rules.alerts%'`
+      assert.equal(waiting.length, 1)
+    })
+    return { changes }
+  })
+  assert.deepEqual(
+    (await batch.changes).map((changed) => changed?.change),
+    ['ACTIVATED', 'ACTIVATED', 'RENEWED', 'ACTIVATED'],
+  )
+  const events = await sql`
+    select a.alert_type, e.event_type from rules.alert_events e join rules.alerts a on a.id = e.alert_id
+    where a.entity_id = ${endpointId} order by a.alert_type collate "C"`
+  assert.deepEqual(
+    events.map(({ alertType, eventType }) => `${alertType} ${eventType}`),
+    ['A ACTIVATED', 'C ACTIVATED', 'first ACTIVATED'],
+  )
 })
 
 test('activations and resolutions at two nodes leave at most one open alert', async () => {

@@ -74,22 +74,35 @@ async function applyAll(deps: ChangeDeps, changes: Change[]): Promise<(Changed |
 
 type Results = Map<Change, Changed | undefined>
 
+/** Rolls back a round, because one of its alerts was opened or resolved after the round began. The round is then tried again. */
+class RoundOutdated extends Error {}
+
 async function applyRound(deps: ChangeDeps, round: Map<string, Change>): Promise<Results> {
   for (let attempt = 1; ; attempt++) {
-    const metadata = await metadataOfNew(deps, round)
-    const results = await deps.kit.db.tx((sql) => applyInTransaction(deps, sql, round, metadata))
-    if (results) return results
-    if (attempt === attemptsMax) throw new Error('alerts of these entities change too often')
+    const metadata = await metadataOfNew(deps, round, attempt)
+    try {
+      return await deps.kit.db.tx((sql) => applyInTransaction(deps, sql, round, metadata))
+    } catch (error) {
+      if (!(error instanceof RoundOutdated)) throw error
+      if (attempt === attemptsMax) throw new Error('alerts of these entities change too often', { cause: error })
+    }
   }
 }
 
 type EntityMetadata = Map<string, Record<string, unknown> | undefined>
 
-/** Reads the metadata of the endpoints that get a new alert, before the transaction. */
-async function metadataOfNew({ kit, register }: ChangeDeps, round: Map<string, Change>): Promise<EntityMetadata> {
+/**
+ * Reads the metadata of the endpoints that get a new alert, before the transaction. From the second attempt on, it reads the metadata of all
+ * endpoints, because any open alert may be resolved before the transaction locks it.
+ */
+async function metadataOfNew(
+  { kit, register }: ChangeDeps,
+  round: Map<string, Change>,
+  attempt: number,
+): Promise<EntityMetadata> {
   const activations = [...round.values()].flatMap((change) => ('activation' in change ? [change.activation] : []))
   if (activations.length === 0) return new Map()
-  const open = new Set((await store.findOpen(kit.db.sql, activations)).map(keyOf))
+  const open = new Set(attempt === 1 ? (await store.findOpen(kit.db.sql, activations)).map(keyOf) : [])
   const ids = activations
     .filter((key) => key.entityType === 'ENDPOINT' && !open.has(keyOf(key)))
     .map(({ entityId }) => entityId)
@@ -97,25 +110,27 @@ async function metadataOfNew({ kit, register }: ChangeDeps, round: Map<string, C
 }
 
 /**
- * Applies a round: one change for each alert. Returns undefined if another transaction opened one of the alerts meanwhile; the caller then
- * tries the whole round again.
+ * Applies a round: one change for each alert. Throws `RoundOutdated` if another transaction opened one of the alerts meanwhile, or resolved
+ * an alert whose endpoint's metadata was not read because the alert was open.
  */
 async function applyInTransaction(
   deps: ChangeDeps,
   sql: Sql,
   round: Map<string, Change>,
   metadata: EntityMetadata,
-): Promise<Results | undefined> {
+): Promise<Results> {
   const { kit } = deps
   const at = kit.now()
   const locked = await store.lockOpen(sql, [...round.values()].map(alertKeyOf))
   const open = new Map(locked.map((row) => [keyOf(row), row]))
-  const missing = [...round].filter(([key, change]) => !open.has(key) && 'activation' in change)
-  const fresh = missing
+  const missing = [...round]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, change]) => newAlert(kit.newId(), (change as { activation: Activation }).activation, metadata, at))
+    .flatMap(([key, change]) => ('activation' in change && !open.has(key) ? [change.activation] : []))
+  if (missing.some(({ entityType, entityId }) => entityType === 'ENDPOINT' && !metadata.has(entityId)))
+    throw new RoundOutdated('an alert was resolved after the metadata was read')
+  const fresh = missing.map((activation) => newAlert(kit.newId(), activation, metadata, at))
   const inserted = fresh.length > 0 ? await store.insertAlerts(sql, fresh) : []
-  if (inserted.length < fresh.length) return undefined
+  if (inserted.length < fresh.length) throw new RoundOutdated('another transaction has opened an alert')
   for (const row of inserted) open.set(keyOf(row), row)
   const news = new Set(inserted)
   const writer = createEventWriter(deps, at)
