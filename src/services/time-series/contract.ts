@@ -122,6 +122,15 @@ export interface SeriesExportPart {
   next: SeriesExportPosition | undefined
 }
 
+export interface PointLimits {
+  points: number
+  /** Maximum bytes of the JSON text of the points. */
+  bytes: number
+}
+
+/** Tells which limit the found points exceed. If they exceed both, it may be either. */
+export type ExceededLimit = 'more points' | 'more bytes'
+
 export interface TimeSeries {
   /**
    * Stores either all samples of a message or no sample, and publishes `received` in the same commit. Rejects the message if one of its
@@ -143,17 +152,14 @@ export interface TimeSeries {
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },
     points: NewPoint[],
   ): Promise<void>
-  /** Returns an endpoint's newest points in a series, newest first. */
-  lastPoints(series: SeriesOfEndpoint, limit: number): Promise<Point[]>
-  /**
-   * Returns the points between two times, both included, oldest first. Returns undefined if there are more than `limit`, or if their JSON
-   * is longer than 16 MiB.
-   */
+  /** Returns at most `limits.points` of an endpoint's newest points in a series, newest first. */
+  lastPoints(series: SeriesOfEndpoint, limits: PointLimits): Promise<Point[] | 'more bytes'>
+  /** Returns the points between two times, both included, oldest first. */
   pointsBetween(
     series: SeriesOfEndpoint,
     span: { from: number; to: number },
-    limit: number,
-  ): Promise<Point[] | undefined>
+    limits: PointLimits,
+  ): Promise<Point[] | ExceededLimit>
   /** Returns the samples in a message of a device, or undefined if the message has no samples or is invalid. */
   samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
   /** Parses ISO 8601, `now` or `now-15m` to milliseconds. Returns undefined for any other text. */

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { aPlatformAdmin } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { TimeSeries } from '../../time-series/contract.ts'
 import { contextMembers } from './context/members.ts'
 
 const { waypost, admin, other, expectStatus, get, make, aRule, anAction, anApplication } = await openRules()
@@ -150,6 +151,33 @@ suite('the context', () => {
     const groups = ['ctx.endpoint', 'ctx.trigger', 'ctx.endpointMetadata', 'ctx.childrenEndpoints', 'console.log']
     const expected = documented.filter((name) => !groups.includes(name) && !name.startsWith('ctx.trigger.'))
     assert.deepEqual(new Set(found), new Set(expected))
+  })
+
+  test('a script that reads too many points gets the limit that the points exceed', async () => {
+    const { app, version } = await anApplication()
+    const endpointId = await anEndpoint(version, {})
+    const now = Date.now()
+    const put = (seriesName: string, count: number, value: string | number) =>
+      waypost.ask(TimeSeries).putPoints(
+        { tenantId: 'default', applicationName: app, versionName: version },
+        Array.from({ length: count }, (_, n) => ({ endpointId, seriesName, timestamp: now - n, values: { value } })),
+      )
+    await put('many', 10_001, 1)
+    // JSON has six bytes for each of these characters, so that each point has 384 KiB.
+    await put('long', 12, '\u0001'.repeat(65_536))
+    const ruleId = await aRule({
+      expression: `const outcomeOf = (read) => { try { return read().length } catch (error) { return error.message } }
+        const [many, long] = ['many', 'long'].map((name) => ctx.endpoint.getTimeSeries(name))
+        return [() => many.range('now-1h'), () => long.range('now-1h'), () => long.last(11), () => long.last(10)].map(outcomeOf)`,
+    })
+    const { returnedValue, traces } = await execute(ruleId, { endpointId })
+    assert.equal(traces[0].outcome, 'SUCCESS', traces[0].reason)
+    assert.deepEqual(JSON.parse(returnedValue), [
+      'range() found more than 10000 points; choose a shorter time',
+      'range() found points of more than 4 MiB; choose a shorter time',
+      'last() found points of more than 4 MiB; choose a smaller number',
+      10,
+    ])
   })
 })
 

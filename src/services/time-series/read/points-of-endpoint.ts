@@ -7,8 +7,6 @@ import type { LastQuery } from './last.ts'
 
 type Api = Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
 
-const responseBytesMax = 16 * 1024 * 1024
-
 export function createPointsOfEndpoint(
   { system, now }: Pick<Kit, 'system' | 'now'>,
   { data, last }: { data: DataQuery; last: LastQuery },
@@ -19,32 +17,32 @@ export function createPointsOfEndpoint(
     seriesNames: [seriesName],
   })
   return {
-    async lastPoints(series, limit) {
-      const request = { ...filterOf(series), until: undefined, offset: 0, limit }
-      const text = await textOf(await last.read(system(series.tenantId), request))
-      if (text === undefined) return []
+    async lastPoints(series, limits) {
+      const request = { ...filterOf(series), until: undefined, offset: 0, limit: limits.points }
+      const text = await textOf(await last.read(system(series.tenantId), request), limits.bytes)
+      if (text === undefined) return 'more bytes'
       const found = JSON.parse(text) as Record<string, Record<string, Point[]>>
       return found[series.endpointId]?.[series.seriesName] ?? []
     },
-    async pointsBetween(series, span, limit) {
+    async pointsBetween(series, span, limits) {
       const request = { ...filterOf(series), span, descending: false, reduction: undefined, format: 'json' as const }
-      const text = await textOf(await data.read(system(series.tenantId), request))
-      if (text === undefined) return undefined
+      const text = await textOf(await data.read(system(series.tenantId), request), limits.bytes)
+      if (text === undefined) return 'more bytes'
       const found = JSON.parse(text) as Record<string, Record<string, Point[]>>[]
       const points = found.flatMap((element) => element[series.endpointId]?.[series.seriesName] ?? [])
-      return points.length > limit ? undefined : points
+      return points.length > limits.points ? 'more points' : points
     },
     timeOf: (text) => timeOf(text, now()),
   }
 }
 
-/** Returns the whole response; undefined if it is too large. */
-async function textOf(response: AsyncIterable<Buffer>): Promise<string | undefined> {
+/** Returns the whole response; undefined if it has more than `bytesMax` bytes. */
+async function textOf(response: AsyncIterable<Buffer>, bytesMax: number): Promise<string | undefined> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of response) {
     bytes += part.length
-    if (bytes > responseBytesMax) return undefined
+    if (bytes > bytesMax) return undefined
     parts.push(part)
   }
   return Buffer.concat(parts).toString()

@@ -11,7 +11,7 @@ import { type EndpointRef, endpointResource, type Register } from '../../../regi
 import type { Point, TimeSeries } from '../../../time-series/contract.ts'
 import type { HostAccess } from './access.ts'
 import { type HttpClient, requestOf } from './http-client.ts'
-import { pointsMax } from './limits.ts'
+import { mebibytes, pointsBytes, pointsMax } from './limits.ts'
 import type { EndpointInput } from './world.ts'
 
 export interface HostDeps {
@@ -139,6 +139,8 @@ const seriesOf = ({ tenantId, applicationName, endpointId }: EndpointRef, name: 
   seriesName: requireText(name, 'the name of a time series'),
 })
 
+const tooLarge = `points of more than ${mebibytes(pointsBytes)}`
+
 async function lastPoints(
   timeSeries: HostDeps['timeSeries'],
   endpoint: EndpointRef,
@@ -146,7 +148,9 @@ async function lastPoints(
 ): Promise<Point[]> {
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > pointsMax)
     throw new CallRejected(`last() takes a number from 1 to ${pointsMax}`)
-  return await timeSeries.lastPoints(seriesOf(endpoint, name), count)
+  const points = await timeSeries.lastPoints(seriesOf(endpoint, name), { points: count, bytes: pointsBytes })
+  if (points === 'more bytes') throw new CallRejected(`last() found ${tooLarge}; choose a smaller number`)
+  return points
 }
 
 async function pointsBetween(
@@ -155,9 +159,11 @@ async function pointsBetween(
   [name, from, to]: unknown[],
 ): Promise<Point[]> {
   const span = { from: timeOf(timeSeries, from, 'now-100y'), to: timeOf(timeSeries, to, 'now') }
-  const points = await timeSeries.pointsBetween(seriesOf(endpoint, name), span, pointsMax)
-  if (!points) throw new CallRejected(`range() found more than ${pointsMax} points; choose a shorter time`)
-  return points
+  const limits = { points: pointsMax, bytes: pointsBytes }
+  const points = await timeSeries.pointsBetween(seriesOf(endpoint, name), span, limits)
+  if (Array.isArray(points)) return points
+  const found = points === 'more points' ? `more than ${pointsMax} points` : tooLarge
+  throw new CallRejected(`range() found ${found}; choose a shorter time`)
 }
 
 function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: string): number {

@@ -7,6 +7,8 @@ export const secretReads = 100
 export const httpTimeoutMs = 5000
 export const httpBytes = 1024 * 1024
 export const pointsMax = 10_000
+/** Maximum bytes of the JSON text of the points that one read returns. */
+export const pointsBytes = 4 * 1024 * 1024
 /** Maximum depth of a chain, and maximum number of its runs. */
 export const chainDepth = 10
 export const chainRuns = 200
@@ -20,11 +22,11 @@ export const actionsWaitMs = 5000
 export const scriptLimits: Partial<Limits> = {
   calls: { http: httpCalls, read: endpointReads, secret: secretReads },
   // A page of 10,000 points is larger than the default limit.
-  callBytes: 4 * 1024 * 1024,
+  callBytes: pointsBytes,
 }
 
 const seconds = (ms: number) => `${ms / 1000} seconds`
-const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+export const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
 
 /** The limits as texts, for the documentation. */
 export const limitsInWords: [limit: string, value: string, beyond: string][] = [
@@ -44,6 +46,7 @@ export const limitsInWords: [limit: string, value: string, beyond: string][] = [
   ['Reads of endpoints', String(endpointReads), 'the read throws'],
   ['Reads of secrets', String(secretReads), 'the read throws'],
   ['Points of `range` and `last`', String(pointsMax), 'the read throws'],
+  ['Size of these points as JSON', mebibytes(pointsBytes), 'the read throws'],
   ['Depth of a chain of runs', String(chainDepth), 'the run fails with stage DEPTH_LIMIT'],
   ['Runs of a chain', String(chainRuns), 'the run fails with stage DEPTH_LIMIT'],
 ]
