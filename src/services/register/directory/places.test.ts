@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openRegister, query, root } from '../../../../test/harness/register.ts'
 import { seededRandom } from '../../../../test/harness/seeded-random.ts'
+import { Register } from '../contract.ts'
 
 const { waypost, admin, anApplication, anEndpoint } = await openRegister()
 const other = waypost.as(aTenantAdmin('other'))
@@ -173,6 +174,33 @@ suite('places of endpoints', () => {
       epr: { platform: { applications: { [app]: { directory: { place: { latitude: 'a..b', longitude: 'x' } } } } } },
     })
     assert.equal(invalid.status, 400, invalid.text)
+  })
+
+  test('a late report does not replace a newer report of the same place, and a report of the same place enqueues no endpoint', async () => {
+    const { app, version } = await anApplication()
+    const config = { directory: { 'place-time-series': { name: 'gps' } } }
+    const configured = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
+      epr: { platform: { applications: { [app]: config } } },
+    })
+    assert.ok(configured.status < 300, configured.text)
+    await anEndpoint(version, { endpointId: 'reporter', metadata: {} })
+    await update()
+    const { sql } = waypost.kit.db
+    /** Stores a report, and returns the number of queued endpoints and the place after the update. */
+    async function report(second: number, latitude: number) {
+      const at = new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+      waypost.ask(Register).reportPlace({ endpointId: 'reporter', latitude, longitude: 5, at })
+      await waypost.built.get('register')!.stop!()
+      const queued = await sql`select from register.directory_queue where application_name = ${app}`
+      await update()
+      const { content } = await places({ ...world, applicationName: app })
+      return [queued.length, content[0]!.latitude]
+    }
+    assert.deepEqual(await report(10, 1), [1, 1])
+    assert.deepEqual(await report(30, 1), [0, 1])
+    assert.deepEqual(await report(20, 2), [0, 1])
+    assert.deepEqual(await report(40, 2), [1, 2])
+    assert.deepEqual(await report(40, 3), [0, 2])
   })
 
   test('only places of endpoints that the caller may read are shown', async () => {

@@ -156,7 +156,10 @@ export async function findNames(
 
 export type ReportedPlace = Place & { endpointId: string; at: Date }
 
-/** Stores places that time series reported, if they are newer than the stored places, and enqueues endpoints whose place has changed. */
+/**
+ * Stores places that time series reported, if the reports are newer than the stored reports, and enqueues endpoints whose place has changed.
+ * The time of a report is stored even if its place is the same, so that an older report that arrives later does not replace the place.
+ */
 export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
   await sql`
     with given as (
@@ -165,12 +168,14 @@ export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
         join register.endpoints e on e.endpoint_id = g."endpointId"
       order by e.seq),
     saved as (
-      insert into register.reported_places as known (tenant_id, application_name, seq, latitude, longitude, at)
-      select * from given
+      insert into register.reported_places as known (tenant_id, application_name, seq, latitude, longitude, at, moved_at)
+      select tenant_id, application_name, seq, latitude, longitude, at, at from given
       on conflict (tenant_id, application_name, seq) do update
-        set latitude = excluded.latitude, longitude = excluded.longitude, at = excluded.at
-        where known.at < excluded.at and (known.latitude, known.longitude) <> (excluded.latitude, excluded.longitude)
-      returning tenant_id, application_name, seq)
+        set latitude = excluded.latitude, longitude = excluded.longitude, at = excluded.at, moved_at = case
+          when (known.latitude, known.longitude) = (excluded.latitude, excluded.longitude) then known.moved_at
+          else excluded.at end
+        where known.at < excluded.at
+      returning tenant_id, application_name, seq, moved_at = at as is_moved)
     insert into register.directory_queue (tenant_id, application_name, seq, whole)
-    select tenant_id, application_name, seq, true from saved`
+    select tenant_id, application_name, seq, true from saved where is_moved`
 }
