@@ -8440,7 +8440,7 @@ export interface Nouns {
         metadataFilter?: string | undefined
         /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
-        /** Key to sort by: `endpointId`, `createdDate`, `lastActivity` or a metadata key. Endpoints without a value come last. More than 20000 endpoints are sorted only by metadata keys that their applications index. Default: createdDate. */
+        /** Key to sort by: `endpointId`, `createdDate`, `lastActivity` or a metadata key. Endpoints without a value come last. More than 20000 endpoints are sorted only by metadata keys that are configured for all of their versions. Default: createdDate. */
         sort?: string | undefined
         /** asc: ascending. desc: descending. Default: asc. */
         sortOrder?: 'asc' | 'desc' | undefined

@@ -48,6 +48,16 @@ export interface Applications {
     after: string
     limit: number
   }): Promise<{ applicationName: string; configurations: C[] }[]>
+  /**
+   * Yields each different effective configuration that versions of these applications have: all versions, or only the versions with these
+   * `versionNames`.
+   */
+  versionConfigurations<C>(query: {
+    tenantId: string
+    instance: ConfigurationInstance<C>
+    applicationNames: string[]
+    versionNames?: string[] | undefined
+  }): AsyncIterable<C>
   tenantConfiguration<T>(query: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
   /** Registers a kind of objects that use applications. An application or version in use cannot be deleted (409). */
   addUsage(usage: ApplicationUsage): void

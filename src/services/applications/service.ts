@@ -12,13 +12,17 @@ import {
   streamArray,
   streamDocuments,
 } from './service/applications.ts'
+import { mergedConfiguration } from './service/configuration-effective.ts'
 import { type ConfigurationOperations, createConfigurationOperations } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
 import { createVersionOperations, type VersionOperations } from './service/versions.ts'
 import type { ApplicationsSettings } from './settings.ts'
-import { findApplication, findConfigurationsOf, findVersions } from './store.ts'
+import { findApplication, findConfigurationPairs, findConfigurationsOf, findVersions } from './store.ts'
 
 type Paged = Omit<Parameters<typeof findConfigurationsOf>[1], 'instance'>
+type OfVersions = Omit<Parameters<typeof findConfigurationPairs>[1], 'instance'>
+
+const applicationsPerStatement = 500
 
 export interface ApplicationsService {
   applications: ApplicationOperations
@@ -70,6 +74,18 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
           applicationName,
           configurations: stored.map((one) => readConfiguration(instance, 'application', one).config as C),
         }))
+      },
+      async *versionConfigurations<C>({ instance, ...given }: OfVersions & { instance: ConfigurationInstance<C> }) {
+        for (let start = 0; start < given.applicationNames.length; start += applicationsPerStatement) {
+          const applicationNames = given.applicationNames.slice(start, start + applicationsPerStatement)
+          const pairs = await findConfigurationPairs(kit.db.sql, {
+            ...given,
+            applicationNames,
+            instance: instance.name,
+          })
+          for (const { ofApplication, ofVersion } of pairs)
+            yield mergedConfiguration(instance, ofApplication ?? undefined, ofVersion ?? undefined).config
+        }
       },
       tenantConfiguration: configurations.effectiveForTenant,
       addUsage: usages.add,

@@ -202,6 +202,22 @@ export async function findConfigurationsOf(
     group by a.name order by a.name`
 }
 
+/** Finds the different pairs of stored configurations that versions of these applications have on their two levels. */
+export async function findConfigurationPairs(
+  sql: Sql,
+  selection: { tenantId: string; instance: string; applicationNames: string[]; versionNames?: string[] | undefined },
+): Promise<{ ofApplication: Config | null; ofVersion: Config | null }[]> {
+  return await sql<{ ofApplication: Config | null; ofVersion: Config | null }[]>`
+    select distinct a.config as of_application, c.config as of_version
+    from applications.versions v
+      left join applications.configurations a
+        on a.application_name = v.application_name and a.version_name is null and a.instance = ${selection.instance}
+      left join applications.configurations c
+        on c.application_name = v.application_name and c.version_name = v.name and c.instance = ${selection.instance}
+    where v.tenant_id = ${selection.tenantId} and v.application_name = any(${selection.applicationNames}::text[])
+      ${selection.versionNames === undefined ? sql`` : sql`and v.name = any(${selection.versionNames}::text[])`}`
+}
+
 const configurationsPage = 100
 
 /** Finds a page of all configurations, in the order that `writeWholeEnvelope` needs. */

@@ -128,7 +128,7 @@ export interface PointLimits {
   bytes: number
 }
 
-/** Tells which limit the found points exceed. If they exceed both, it may be either. */
+/** The limit that the found points exceed. If they exceed both limits, it may be either. */
 export type ExceededLimit = 'more points' | 'more bytes'
 
 export interface TimeSeries {

@@ -33,6 +33,15 @@ export async function effectiveConfiguration<C>(
     versionName === undefined
       ? undefined
       : (await configurationsOfLevel(deps, { tenantId, applicationName, versionName })).get(instance.name)
+  return mergedConfiguration(instance, ofApplication, ofVersion)
+}
+
+/** Computes the effective configuration of a version from the stored configurations of its application and of the version. */
+export function mergedConfiguration<C>(
+  instance: ConfigurationInstance<C>,
+  ofApplication: Config | undefined,
+  ofVersion: Config | undefined,
+): ReadConfiguration<C> {
   // Only an instance with `anyJsonOfVersions` stores a value that is not an object.
   if (ofVersion !== undefined && !isObject(ofVersion)) return { config: ofVersion as C, problems: [] }
   const stored =

@@ -6,6 +6,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import { sourcesOf } from './list.ts'
 import { connections, type Dimension, hasConditions } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
+import type { HasKey } from './settings.ts'
 import * as store from './store/counts.ts'
 import { connectionKey, findValueCounts } from './store/value-counts.ts'
 
@@ -34,7 +35,7 @@ export interface DimensionCounts {
 
 export interface CountDeps extends QueryDeps {
   /** Returns whether all these applications maintain the numbers of endpoints by the value of this metadata key. */
-  isCounted(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
+  isCounted: HasKey
   limits: CountLimits
   concurrency: ConcurrencyLimit
 }

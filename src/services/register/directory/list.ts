@@ -10,6 +10,7 @@ import { comparePositions, cursorOf, type Placed, type Position, positionOf } fr
 import { sortText } from './document.ts'
 import { type Connection, connections, hasConditions, type Sort } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
+import type { HasKey } from './settings.ts'
 import * as candidates from './store/candidates.ts'
 import { type Walk, walkRest, walkValues } from './store/walk.ts'
 
@@ -37,8 +38,8 @@ export interface DirectoryPage {
 }
 
 export interface ListDeps extends QueryDeps {
-  /** Returns whether all of these applications index the metadata key, so that a list can be sorted by it. */
-  isIndexed(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
+  /** Returns whether these applications or versions index the metadata key, so that a list can be sorted by it. */
+  isIndexed: HasKey
   limits: ListLimits
 }
 
@@ -136,8 +137,9 @@ function positionIn({ by }: Sort, { seq, endpointId, lastActivity, sortedBy }: c
 async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Part> {
   const { query, sort } = listing
   const { tenantId, applicationNames } = query.scope
+  const { versionNames } = query.conditions
   if (applicationNames.length === 0) return { items: [], reached: undefined }
-  if ('key' in sort.by && !(await deps.isIndexed(tenantId, applicationNames, sort.by.key)))
+  if ('key' in sort.by && !(await deps.isIndexed(tenantId, applicationNames, sort.by.key, versionNames)))
     return await sortedInMemory(deps, listing)
   const { budgetMs } = deps.limits
   let began = monotonicMs()

@@ -95,7 +95,7 @@ export const listDirectory = {
       Name({
         description:
           'Key to sort by: `endpointId`, `createdDate`, `lastActivity` or a metadata key. Endpoints without a value come last. More than ' +
-          '20000 endpoints are sorted only by metadata keys that their applications index. Default: createdDate.',
+          '20000 endpoints are sorted only by metadata keys that are configured for all of their versions. Default: createdDate.',
       }),
     ),
     sortOrder: Type.Optional(

@@ -42,7 +42,7 @@ export function createDirectory(kit: Kit, applications: Applications, filters: F
   const places = createDeferredWrites<ReportedPlace>(kit, (values) => saveReportedPlaces(db.sql, values))
   const sampleOf = createTextSample(db)
   const listDeps = { db, filters, sampleOf, isIndexed: createHasKey(applications, 'keys'), limits: defaultLimits }
-  const isCounted = createHasKey(applications, 'counted-keys')
+  const isCounted = createHasKey(applications, 'countedKeys')
   const countDeps = {
     db,
     filters,

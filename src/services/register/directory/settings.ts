@@ -23,35 +23,20 @@ function settingsOf({ directory }: Configuration): DirectorySettings {
   }
 }
 
-const applicationsPerPage = 500
+/** Returns whether a metadata key is in a list of all versions of these applications, or of the versions with these names. */
+export type HasKey = (
+  tenantId: string,
+  applicationNames: string[],
+  key: string,
+  versionNames?: string[] | undefined,
+) => Promise<boolean>
 
-const defaults = { keys: defaultDirectoryKeys, 'counted-keys': defaultCountedKeys }
-
-/**
- * Returns a function that checks whether a metadata key is in `list` (the indexed or the counted keys) of all versions of the given
- * applications.
- */
+/** Returns a function that looks for a key in the indexed or in the counted keys. */
 export const createHasKey =
-  (applications: Pick<Applications, 'configurationPage'>, list: 'keys' | 'counted-keys') =>
-  async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {
-    const configured = new Set<string>()
-    for (let after = ''; ; ) {
-      const request = {
-        tenantId,
-        instance: directoryInstance,
-        names: applicationNames,
-        after,
-        limit: applicationsPerPage,
-      }
-      const page = await applications.configurationPage(request)
-      for (const { applicationName, configurations } of page) {
-        const keys = configurations.flatMap(({ directory }) => (directory ? [directory[list] ?? defaults[list]] : []))
-        if (keys.some((one) => !one.includes(key))) return false
-        if (keys.length > 0) configured.add(applicationName)
-      }
-      if (page.length < applicationsPerPage) break
-      after = page.at(-1)!.applicationName
-    }
-    // All configured lists contain the key. An application without a configured list uses the default keys.
-    return defaults[list].includes(key) || applicationNames.every((name) => configured.has(name))
+  (applications: Pick<Applications, 'versionConfigurations'>, list: 'keys' | 'countedKeys'): HasKey =>
+  async (tenantId, applicationNames, key, versionNames) => {
+    const request = { tenantId, instance: directoryInstance, applicationNames, versionNames }
+    for await (const configuration of applications.versionConfigurations(request))
+      if (!settingsOf(configuration)[list].includes(key)) return false
+    return true
   }
