@@ -190,7 +190,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     minify: true,
     target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
     jsx: 'automatic',
-    // With `minify`, esbuild sets `process.env.NODE_ENV` to `production`, so packages leave out their development code.
+    // With `minify`, esbuild sets the variable NODE_ENV of the bundle to `production`, so packages leave out their development code.
     loader: { '.png': 'file', '.svg': 'file' },
     legalComments: 'linked',
     metafile: true,

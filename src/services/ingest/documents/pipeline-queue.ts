@@ -26,6 +26,15 @@ interface Entry {
   resolve(outcomes: DocumentOutcome[]): void
 }
 
+/** Entries whose documents run together. */
+interface Batch {
+  entries: Entry[]
+  /** Entries that waited too long. They do not run. */
+  late: Entry[]
+  /** The outcomes of the documents of `entries`. */
+  outcomes: Promise<DocumentOutcome[]>
+}
+
 /** Documents of one application that wait for their pipeline. */
 interface ApplicationQueue {
   waiting: Entry[]
@@ -51,21 +60,35 @@ const tooLate = failure('timeout_exception', `the document waited for the pipeli
 
 const bytesOf = (documents: string[]) => documents.reduce((sum, { length }) => sum + length, 0)
 
+function settle({ entries, late }: Batch, outcomes: DocumentOutcome[]) {
+  let from = 0
+  for (const entry of entries) {
+    entry.resolve(outcomes.slice(from, from + entry.documents.length))
+    from += entry.documents.length
+  }
+  for (const entry of late) entry.resolve(entry.documents.map(() => tooLate))
+}
+
 export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: PipelineSets }): PipelineQueue {
   const queues = new Map<string, ApplicationQueue>()
 
   async function process(applicationName: string, queue: ApplicationQueue) {
     queue.isRunning = true
-    while (queue.waiting.length > 0) {
-      const entries = nextBatch(queue)
-      await runBatch(entries)
+    for (let batch = startNextBatch(queue); batch; ) {
+      const outcomes = await batch.outcomes
+      // The thread gets the next batch first, because handling the outcomes takes about as long as running the documents.
+      const next = startNextBatch(queue)
+      settle(batch, outcomes)
+      batch = next
     }
     queues.delete(applicationName)
   }
 
-  /** Takes entries of the same pipeline from the queue. Entries that waited too long get an error as their outcome and are left out. */
-  function nextBatch(queue: ApplicationQueue): Entry[] {
+  /** Takes entries of the same pipeline from the queue, and runs them. Returns undefined if the queue is empty. */
+  function startNextBatch(queue: ApplicationQueue): Batch | undefined {
+    if (queue.waiting.length === 0) return undefined
     const entries: Entry[] = []
+    const late: Entry[] = []
     let [count, bytes] = [0, 0]
     while (queue.waiting.length > 0) {
       const entry = queue.waiting[0]!
@@ -76,41 +99,29 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
       queue.waiting.shift()
       queue.bytes -= size
       if (monotonicMs() - entry.enqueuedMs > waitMs) {
-        entry.resolve(entry.documents.map(() => tooLate))
+        late.push(entry)
         continue
       }
       entries.push(entry)
       count += entry.documents.length
       bytes += size
     }
-    return entries
+    return { entries, late, outcomes: entries.length > 0 ? run(entries) : Promise.resolve([]) }
   }
 
-  async function runBatch(entries: Entry[]) {
-    if (entries.length === 0) return
+  async function run(entries: Entry[]): Promise<DocumentOutcome[]> {
     const { tenantId, pipelineId, indexNo } = entries[0]!.target
     const documents = entries.flatMap((entry) => entry.documents)
-    let outcomes: DocumentOutcome[]
     try {
-      const result = await pool.run(await sets.find(tenantId), {
-        kind: 'documents',
-        pipelineId,
-        indexNo,
-        count: documents.length,
-        documents: documents.join('\n'),
-      })
-      if (!result) outcomes = documents.map(() => threadsBusy)
-      else if ('problem' in result) {
-        const failed = failure(result.problem.type, result.problem.reason)
-        outcomes = documents.map(() => failed)
-      } else outcomes = result.outcomes as DocumentOutcome[]
+      const work = { kind: 'documents', pipelineId, indexNo, count: documents.length } as const
+      const set = sets.get(tenantId) ?? (await sets.find(tenantId))
+      const result = await pool.run(set, { ...work, documents: documents.join('\n') })
+      if (!result) return documents.map(() => threadsBusy)
+      if ('outcomes' in result) return result.outcomes as DocumentOutcome[]
+      const failed = failure(result.problem.type, result.problem.reason)
+      return documents.map(() => failed)
     } catch (error) {
-      outcomes = documents.map(() => failure('exception', (error as Error).message))
-    }
-    let from = 0
-    for (const entry of entries) {
-      entry.resolve(outcomes.slice(from, from + entry.documents.length))
-      from += entry.documents.length
+      return documents.map(() => failure('exception', (error as Error).message))
     }
   }
 

@@ -7,6 +7,8 @@ import { findPipelineSet } from '../store/pipelines.ts'
 import type { PipelineSet } from '../workers/protocol.ts'
 
 export interface PipelineSets {
+  /** Returns the set if it is cached. */
+  get(tenantId: string): PipelineSet | undefined
   find(tenantId: string): Promise<PipelineSet>
 }
 
@@ -17,6 +19,7 @@ export function createPipelineSets({ db, bus }: Pick<Kit, 'db' | 'bus'>): Pipeli
   cache.dropOn(PipelinesChanged, ({ tenantId }) => tenantId)
   cache.dropOn(TenantDeleted, ({ tenantId }) => tenantId)
   return {
+    get: (tenantId) => cache.get(tenantId),
     async find(tenantId) {
       const set = await cache.read(tenantId, async () => {
         const { version, pipelines } = await findPipelineSet(db.sql, tenantId)
