@@ -17,8 +17,8 @@ export interface ServerData {
   findForVerification(id: string): Promise<store.VerificationRow | undefined>
   findNotPermitted(ids: string[]): Promise<string[]>
   saveConnected(ids: string[]): Promise<void>
-  /** Returns the revocation lists of all authorities as PEM, or undefined if none has changed since the last call. */
-  changedLists(): Promise<string | undefined>
+  /** Returns the current revocation lists of all authorities as PEM. The text is the same until a list is created or removed. */
+  revocationLists(): Promise<string>
   close(): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export function createServerData(deps: {
     findForVerification: (id) => inTime(store.findForVerification(sql, id)),
     findNotPermitted: (ids) => inTime(store.findNotPermitted(sql, ids)),
     saveConnected: (ids) => inTime(store.saveConnected(sql, ids)),
-    changedLists: createLists(deps),
+    revocationLists: createLists(deps),
     close: deps.close,
   }
 }
@@ -65,14 +65,13 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 
 function createLists({ db, secrets, worker, now }: Parameters<typeof createServerData>[0]) {
   const known = new Map<string, { revision: number; createdMs: number; pem: string }>()
+  let text: string | undefined
   return async () => {
     const listed = await inTime(store.findListedAuthorities(db.sql))
-    let changed = known.size > listed.length
     for (const { tenantId, certificate, sealedKey, revision } of listed) {
       const nowMs = now().getTime()
       const before = known.get(tenantId)
       if (before?.revision === revision && nowMs - before.createdMs < listRenewedMs) continue
-      changed = true
       const thisUpdate = toSecond(now())
       const entries = await store.findRevoked(db.sql, tenantId)
       const bytes = await worker.make('makeRevocationList', {
@@ -83,10 +82,16 @@ function createLists({ db, secrets, worker, now }: Parameters<typeof createServe
         entries: entries.map((entry) => ({ ...entry, isOnHold: false })),
       })
       known.set(tenantId, { revision, createdMs: nowMs, pem: pemOf(bytes) })
+      text = undefined
     }
     const current = new Set(listed.map(({ tenantId }) => tenantId))
-    for (const tenantId of known.keys()) if (!current.has(tenantId)) known.delete(tenantId)
-    return changed ? [...known.values()].map(({ pem }) => pem).join('') : undefined
+    for (const tenantId of known.keys()) {
+      if (current.has(tenantId)) continue
+      known.delete(tenantId)
+      text = undefined
+    }
+    text ??= [...known.values()].map(({ pem }) => pem).join('')
+    return text
   }
 }
 

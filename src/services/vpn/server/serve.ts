@@ -1,5 +1,5 @@
 /** Runs the VPN server while this process has the lease: one OpenVPN process for UDP, one for TCP, and the firewall. */
-import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monotonicMs, sleep, sleepUnlessAborted } from '../../../kernel/clock.ts'
@@ -12,6 +12,7 @@ import { createLeaseWatch } from './lease.ts'
 import { protocols } from './openvpn-config.ts'
 import { createServerProcess, type ServerProcess } from './process.ts'
 import { findPrograms, missingParts, type Programs } from './programs.ts'
+import { createRevocationFile, type RevocationFile } from './revocation-file.ts'
 
 export interface ServeOptions {
   settings: VpnSettings
@@ -52,7 +53,7 @@ interface Run extends ServeOptions {
 /** The parts that exist only while this process has the lease and runs the server. */
 interface Served {
   directory: string
-  revocationLists: string
+  revocationFile: RevocationFile
   host: HostNetwork
   processes: ServerProcess[]
   ticks: number
@@ -165,8 +166,8 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
     run.problem = wordsOf(error)
     throw new CannotServe(run.problem)
   }
-  const revocationLists = join(directory, 'revoked.pem')
-  const served: Served = { directory, revocationLists, host, processes: [], ticks: 0 }
+  const revocationFile = createRevocationFile(directory)
+  const served: Served = { directory, revocationFile, host, processes: [], ticks: 0 }
   const find = async (id: string) => {
     if (!run.data) throw new Error('the database is not reachable')
     return await run.data.findForVerification(id)
@@ -176,7 +177,7 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
   }
   served.processes = protocols.map((protocol) =>
     createServerProcess({
-      ...{ protocol, directory, revocationLists, host, find, freeAddress, report, sleep },
+      ...{ protocol, directory, revocationLists: revocationFile.path, host, find, freeAddress, report, sleep },
       port: settings.port,
       program: programs.openvpn,
       network: settings.network,
@@ -185,13 +186,10 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
   return served
 }
 
-async function writeLists(run: Run, { directory, revocationLists }: Served) {
-  const lists = await run.data!.changedLists()
-  if (lists === undefined) return
+async function writeLists(run: Run, { revocationFile }: Served) {
+  const lists = await run.data!.revocationLists()
   try {
-    const next = join(directory, 'next.pem')
-    writeFileSync(next, lists, { mode: 0o644 })
-    renameSync(next, revocationLists)
+    revocationFile.write(lists)
     run.listProblem = undefined
   } catch (error) {
     // The server can continue without new revocation lists, because it also checks each client against the database.

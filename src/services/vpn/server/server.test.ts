@@ -1,20 +1,27 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { suite, test } from 'node:test'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { services } from '../../../../test/harness/gateway.ts'
 import { openTestPlatform } from '../../../../test/harness/test-platform.ts'
+import { createPkiWorker } from '../../../kernel/pki/worker.ts'
 import { TenantStatusChanged } from '../../tenants/events.ts'
 import vpn from '../index.ts'
+import { createAuthorities } from '../service/authorities.ts'
 import * as store from '../store/server.ts'
 import { createConnections } from './connections.ts'
+import { createServerData } from './data.ts'
 import { firewallRules } from './firewall.ts'
 import { createLeaseWatch, silentMs } from './lease.ts'
 import { type ClientNotice, createManagementParser } from './management.ts'
 import { hiddenInstallation, serverConfig } from './openvpn-config.ts'
 import { missingParts, portProblem } from './programs.ts'
+import { createRevocationFile } from './revocation-file.ts'
 
 const waypost = await openTestPlatform({ services: [...services, vpn] })
 const { sql } = waypost.kit.db
@@ -171,6 +178,53 @@ suite('the lease', () => {
     await store.releaseLease(sql, other!, 'Port 1194 is in use')
     assert.deepEqual(await store.findServerState(sql), { running: false, problem: 'Port 1194 is in use' })
     assert.deepEqual(await third!.check(data), { isHolder: true })
+  })
+})
+
+suite('revocation lists', () => {
+  const directory = join(mkdtempSync(join(tmpdir(), 'vpn-lists-')), 'server')
+  after(() => rmSync(join(directory, '..'), { recursive: true }))
+  const countOf = (lists: string) => lists.split('-----BEGIN X509 CRL-----').length - 1
+
+  test('each call returns the lists of all authorities, even after a call that failed when it had created some of the lists', async () => {
+    const { db, secrets, now, newId } = waypost.kit
+    const worker = createPkiWorker()
+    const network = { first: 0x0a500000, prefix: 12 }
+    const settings = { host: undefined, port: 1194, network, certificateDays: 30 }
+    const authorities = createAuthorities({ db, now, newId, secrets, settings }, worker)
+    const data = createServerData({ db, secrets, authorities, worker, now, close: () => worker.close() })
+    await authorities.ofTenant('one')
+    await sql`
+      insert into vpn.tenants (tenant_id, range_start, certificate, sealed_key, serial_number, fingerprint)
+      values ('zz', '10.90.0.0', '', '', '9', '')`
+    await assert.rejects(data.revocationLists())
+    await sql`delete from vpn.tenants where tenant_id = 'zz'`
+    const lists = await data.revocationLists()
+    assert.equal(countOf(lists), 2)
+    assert.equal(await data.revocationLists(), lists)
+    await sql`update vpn.tenants set revision = revision + 1 where tenant_id = 'one'`
+    const changed = await data.revocationLists()
+    assert.notEqual(changed, lists)
+    await sql`delete from vpn.tenants where tenant_id = 'one'`
+    assert.equal(countOf(await data.revocationLists()), 1)
+    await data.close()
+  })
+
+  test('lists are written again after a failed write and for a new server, but not while they are the same', () => {
+    const first = createRevocationFile(directory)
+    assert.throws(() => first.write('lists'), /ENOENT/)
+    mkdirSync(directory)
+    first.write('lists')
+    assert.equal(readFileSync(first.path, 'utf8'), 'lists')
+    const { ino } = statSync(first.path)
+    first.write('lists')
+    assert.equal(statSync(first.path).ino, ino)
+    first.write('new lists')
+    assert.equal(readFileSync(first.path, 'utf8'), 'new lists')
+    rmSync(directory, { recursive: true })
+    mkdirSync(directory)
+    createRevocationFile(directory).write('new lists')
+    assert.equal(readFileSync(first.path, 'utf8'), 'new lists')
   })
 })
 
