@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { asf, openIngest } from '../../../../test/harness/ingest.ts'
 import { createPipelineOperations } from '../service/pipelines.ts'
-import { createPipelinePool } from './pool.ts'
+import { createPipelinePool, tenantsPerThread } from './pool.ts'
 
 const { waypost, admin, expectOk } = await openIngest({ environment: { WAYPOST_PAINLESS_REGEX: 'off' } })
 const pipelines = `${asf}/_ingest/pipeline`
@@ -33,6 +33,19 @@ suite('a node that cannot run pipelines', () => {
     await pool.stop()
     await assert.rejects(put(pool), { status: 503, message: /stopping/ })
   })
+})
+
+test('a document does not fail after its thread has run pipelines of more tenants than it keeps', async () => {
+  const pool = createPipelinePool({ threads: 1, regexEnabled: true, now: () => new Date(), onError: assert.fail })
+  const work = { kind: 'documents' as const, pipelineId: 'p', indexNo: 1, count: 1, documents: '{}' }
+  const run = (tenant: number) =>
+    pool.run({ tenantId: `t${tenant}`, version: 1, pipelines: { p: '{"processors":[]}' } }, work)
+  const tenants = Array.from({ length: tenantsPerThread + 1 }, (_, tenant) => tenant)
+  for (const tenant of [...tenants, 0, tenants.length, 0, ...tenants]) {
+    const result = await run(tenant)
+    assert.ok(result && 'outcomes' in result, JSON.stringify({ tenant, result }))
+  }
+  await pool.stop()
 })
 
 test('if the operator has turned regular expressions off, they are rejected, and the rest of the language works', async () => {

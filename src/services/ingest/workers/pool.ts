@@ -54,7 +54,7 @@ interface Thread {
   shared: Int32Array<SharedArrayBuffer>
   isReady: boolean
   job: Job | undefined
-  /** The version of each tenant's pipelines that was sent to the thread. */
+  /** The version of the pipelines that the thread has for each tenant. The tenant whose work ran last is at the end. */
   versions: Map<string, number>
   seen: { current: number; at: number }
   isKilled: boolean
@@ -72,7 +72,7 @@ const idleMs = 60_000
 const mebibyte = 1024 * 1024
 const queueLimits = { perTenant: 1000, bytesPerTenant: 32 * mebibyte, bytesTotal: 128 * mebibyte }
 /** Maximum number of tenants whose pipelines a thread keeps. */
-const tenantsPerThread = 200
+export const tenantsPerThread = 200
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 8 }
 
 interface State extends Omit<PoolOptions, 'threads'> {
@@ -160,11 +160,13 @@ function mayRun({ threads, maxThreads }: State, tenantId: string): boolean {
 function dispatch(state: State, thread: Thread, job: Job) {
   const { tenantId, version, pipelines } = job.set
   const isKnown = thread.versions.get(tenantId) === version
-  if (thread.versions.size > tenantsPerThread) thread.versions.clear()
+  const evicted = evictFor(thread, tenantId)
   thread.versions.set(tenantId, version)
   const message: ToThread = {
     work: job.work,
-    set: { tenantId, version, ...(!isKnown && { pipelines }) },
+    tenantId,
+    ...(!isKnown && { pipelines }),
+    ...(evicted !== undefined && { evicted }),
     startAt: job.outcomes.length,
     stuck: job.stuck,
     resultLength: job.resultLength,
@@ -176,6 +178,18 @@ function dispatch(state: State, thread: Thread, job: Job) {
   thread.worker.ref()
   thread.worker.postMessage(message)
   state.watchdog ??= setInterval(checkThreads, checkMs, state).unref()
+}
+
+/**
+ * Removes the version of the tenant, so that the caller adds it at the end. If the tenant is new and the thread already keeps the maximum
+ * number of tenants, removes and returns the tenant whose work ran longest ago.
+ */
+function evictFor({ versions }: Thread, tenantId: string): string | undefined {
+  const isNew = !versions.delete(tenantId)
+  if (!isNew || versions.size < tenantsPerThread) return undefined
+  const [oldest] = versions.keys()
+  versions.delete(oldest!)
+  return oldest
 }
 
 function startThread(state: State): Thread {

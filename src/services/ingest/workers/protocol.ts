@@ -1,7 +1,7 @@
 /** Messages between a node and its threads that run pipelines. */
 import type { Field } from '../documents/fields.ts'
 
-/** The pipelines of a tenant. A thread keeps the last version that was sent to it. */
+/** The pipelines of a tenant. */
 export interface PipelineSet {
   tenantId: string
   version: number
@@ -31,7 +31,11 @@ export type Work =
 
 export interface ToThread {
   work: Work
-  set: Omit<PipelineSet, 'pipelines'> & { pipelines?: PipelineSet['pipelines'] }
+  tenantId: string
+  /** The pipelines of the tenant. Omitted if the thread already has them. */
+  pipelines?: PipelineSet['pipelines']
+  /** A tenant whose pipelines the thread discards. Only the node decides this, so that it knows which pipelines the thread has. */
+  evicted?: string
   /** Index of the next document. Earlier documents are done. */
   startAt: number
   /** Documents for which the platform terminated a thread. They fail without being run again. */

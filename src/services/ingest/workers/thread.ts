@@ -24,13 +24,12 @@ import {
 } from './protocol.ts'
 import { envelopeOf, isSameEnvelope, storageProblem, timestampOf } from './stored-document.ts'
 
-interface Tenant extends PipelineSet {
+interface Tenant extends Omit<PipelineSet, 'version'> {
   compiled: Map<string, CompileResult>
 }
 
 type DocumentMap = Map<unknown, unknown>
 
-const tenantsMax = 200
 /** Maximum size of a document that a pipeline returns. */
 const documentBytesMax = 2 * 1024 * 1024
 
@@ -41,13 +40,10 @@ const fieldsByIndex = new Map<number, KnownFields>()
 
 const send = (message: FromThread) => parentPort?.postMessage(message)
 
-function tenantOf({ tenantId, version, pipelines }: ToThread['set']): Tenant {
-  const known = tenants.get(tenantId)
-  if (known?.version === version) return known
-  if (tenants.size > tenantsMax) tenants.clear()
-  const tenant: Tenant = { tenantId, version, pipelines: pipelines ?? {}, compiled: new Map() }
-  tenants.set(tenantId, tenant)
-  return tenant
+function tenantOf({ tenantId, pipelines, evicted }: ToThread): Tenant {
+  if (evicted !== undefined) tenants.delete(evicted)
+  if (pipelines) tenants.set(tenantId, { tenantId, pipelines, compiled: new Map() })
+  return tenants.get(tenantId)!
 }
 
 function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefined {
@@ -190,7 +186,7 @@ function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline,
 
 function handle(message: ToThread) {
   const { work } = message
-  const tenant = tenantOf(message.set)
+  const tenant = tenantOf(message)
   // The watchdog reads this cell to know for which document a pipeline is being compiled.
   Atomics.store(shared, cells.current, message.startAt + 1)
   const isStuck = work.kind === 'check' && message.stuck[0]
