@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
+import type { Ctx } from '../../kernel/contract.ts'
 
 const {
   waypost,
+  log,
   record,
   stored: storedRecords,
   pack,
@@ -47,6 +50,22 @@ test('of ten thousand concurrent records, no record is lost and the first 900 re
     first,
     Array.from({ length: 900 }, (_, n) => String(n)),
   )
+})
+
+test('an export has each record once, even if more than a page of records have the same microsecond', async () => {
+  const [createdAt, tenantId] = [new Date(), 'exported']
+  const ids = Array.from({ length: 2000 }, (_, n) => String(n))
+  await record(ids.map((correlationId) => ({ tenantId, correlationId, createdAt })))
+  const ctx = { tenantId, caller: aTenantAdmin(tenantId) } as Ctx
+  const span = { from: createdAt.getTime(), to: createdAt.getTime() + 1 }
+  const exported: string[] = []
+  let position: number | undefined
+  do {
+    const { records, next } = await log.exportPage(ctx, span, position)
+    exported.push(...records.map(({ correlationId }) => correlationId))
+    position = next
+  } while (position !== undefined)
+  assert.deepEqual(exported.toSorted(), ids.toSorted())
 })
 
 test('absent, empty, long and non-ASCII values are stored unchanged; NUL, which PostgreSQL cannot store, is replaced', async () => {

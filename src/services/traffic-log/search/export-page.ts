@@ -13,16 +13,18 @@ const leastWindow = 1_000_000
 const pageMs = 2000
 
 type Run = <T>(work: (sql: Sql, deadline: number) => Promise<T>) => Promise<T>
+type FilterOf = (sql: Sql, span: MicrosSpan) => Promise<RecordFilter>
+
+interface Page {
+  records: StoredRecord[]
+  next: number | undefined
+}
 
 /**
  * Returns the next records and the position at which to continue. Records of the same microsecond are on the same page, so that no record
  * is lost or repeated between two pages.
  */
-export async function findNextRecords(
-  run: Run,
-  filterOf: (sql: Sql, span: MicrosSpan) => Promise<RecordFilter>,
-  { from, to }: MicrosSpan,
-): Promise<{ records: StoredRecord[]; next: number | undefined }> {
+export async function findNextRecords(run: Run, filterOf: FilterOf, { from, to }: MicrosSpan): Promise<Page> {
   const began = monotonicMs()
   let [start, window] = [from, firstWindow]
   while (start < to) {
@@ -37,7 +39,7 @@ export async function findNextRecords(
       window = Math.max(leastWindow, Math.floor(window / 4))
       continue
     }
-    if (records.length === recordsMax) return wholeMicroseconds(records)
+    if (records.length === recordsMax) return await wholeMicroseconds(run, filterOf, records)
     start = span.to
     if (records.length > 0 || monotonicMs() - began > pageMs) return { records, next: start < to ? start : undefined }
     window *= 2
@@ -45,9 +47,17 @@ export async function findNextRecords(
   return { records: [], next: undefined }
 }
 
-/** Leaves the records of the last microsecond for the next page, because more records may have the same time. */
-function wholeMicroseconds(records: StoredRecord[]) {
+/**
+ * Leaves the records of the last microsecond for the next page, because more records may have the same time. If all records have the same
+ * time, reads all records of this microsecond instead.
+ */
+async function wholeMicroseconds(run: Run, filterOf: FilterOf, records: StoredRecord[]): Promise<Page> {
   const last = records.at(-1)!.micros
   const whole = records.filter(({ micros }) => micros < last)
-  return whole.length > 0 ? { records: whole, next: last } : { records, next: last + 1 }
+  if (whole.length > 0) return { records: whole, next: last }
+  const span = { from: last, to: last + 1 }
+  const ofMicrosecond = await run(async (sql, deadline) =>
+    findFirst(sql, await filterOf(sql, span), Number.MAX_SAFE_INTEGER, deadline),
+  )
+  return { records: ofMicrosecond, next: span.to }
 }
