@@ -106,6 +106,38 @@ const cases: Record<string, [source: string, expected: string][]> = {
       '2024-03-31T00:00+01:00[Europe/Berlin]',
     ],
     [
+      "ZonedDateTime.parse('2024-10-27T02:30:00.5+02:00[Europe/Berlin]').withLaterOffsetAtOverlap()",
+      '2024-10-27T02:30:00.500+01:00[Europe/Berlin]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-10-27T02:30:00+01:00[Europe/Berlin]').withEarlierOffsetAtOverlap()",
+      '2024-10-27T02:30+02:00[Europe/Berlin]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-10-27T02:30:00+01:00[Europe/Berlin]').withLaterOffsetAtOverlap()",
+      '2024-10-27T02:30+01:00[Europe/Berlin]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-10-27T03:00:00+01:00[Europe/Berlin]').withEarlierOffsetAtOverlap()",
+      '2024-10-27T03:00+01:00[Europe/Berlin]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-04-07T01:45:00+11:00[Australia/Lord_Howe]').withLaterOffsetAtOverlap()",
+      '2024-04-07T01:45+10:30[Australia/Lord_Howe]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-04-07T01:45:00+10:30[Australia/Lord_Howe]').withEarlierOffsetAtOverlap()",
+      '2024-04-07T01:45+11:00[Australia/Lord_Howe]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-04-07T01:15:00+11:00[Australia/Lord_Howe]').withLaterOffsetAtOverlap()",
+      '2024-04-07T01:15+11:00[Australia/Lord_Howe]',
+    ],
+    [
+      "ZonedDateTime.parse('2024-10-27T01:30:00+02:00[Antarctica/Troll]').withLaterOffsetAtOverlap()",
+      '2024-10-27T01:30Z[Antarctica/Troll]',
+    ],
+    [
       "LocalDateTime.from(DateTimeFormatter.ofPattern('yyyy-MM-dd HH:mm').parse('2024-01-02 03:04'))",
       '2024-01-02T03:04',
     ],

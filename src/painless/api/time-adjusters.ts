@@ -14,7 +14,6 @@ import {
 } from '../time/civil.ts'
 import { type Formatter, parseAny } from '../time/formatter.ts'
 import {
-  instant,
   localDate,
   localDateTime,
   localTime,
@@ -22,9 +21,9 @@ import {
   type Temporal,
   type TemporalClass,
   withDateTime,
-  zonedInstant,
   zonedLocal,
 } from '../time/temporal.ts'
+import { offsetsAtOverlap } from '../time/zones.ts'
 import type { Fn } from './helpers.ts'
 import type { Duration, Period } from './time-amounts.ts'
 import { allocated, fieldSetters, moveDays, plusAmount, plusUnit, toInstant, withField } from './time-common.ts'
@@ -209,24 +208,17 @@ defineClass('java.time.Month', {
     'Month firstMonthOfQuarter()': (self: Enumerated) => months[Math.floor((self.value - 1) / 3) * 3],
   },
 })
+const withOffsetAtOverlap = (which: 'before' | 'after') => (self: Temporal) => {
+  const { day, nano, zone } = self
+  const offsets = offsetsAtOverlap(zone!, day! * 86_400 + Math.floor(nano! / 1e9))
+  return offsets ? zonedLocal(day!, nano!, zone!, offsets[which]) : self
+}
 defineClass('java.time.ZonedDateTime', {
   methods: {
-    'ZonedDateTime withEarlierOffsetAtOverlap()': (self: Temporal) => earlierOrLater(self, -3600),
-    'ZonedDateTime withLaterOffsetAtOverlap()': (self: Temporal) => earlierOrLater(self, 3600),
+    'ZonedDateTime withEarlierOffsetAtOverlap()': withOffsetAtOverlap('before'),
+    'ZonedDateTime withLaterOffsetAtOverlap()': withOffsetAtOverlap('after'),
   },
 })
-/**
- * Clocks that are set back show some local times twice. Returns the other moment with the same local time, `seconds` earlier or later. If
- * there is no other moment, returns the given moment.
- */
-function earlierOrLater(self: Temporal, seconds: number): Temporal {
-  const at = toInstant(self)
-  const moved = zonedInstant(
-    instant(at.day! * 86_400 + Math.floor(at.nano! / 1e9) + seconds, at.nano! % 1e9),
-    self.zone!,
-  )
-  return moved.day === self.day && moved.nano === self.nano ? moved : self
-}
 
 const quarterStart = (self: Temporal): number => {
   const { year, month } = civil(self)

@@ -105,3 +105,13 @@ export function offsetForLocal(zone: Zone, localSeconds: number): number {
   if (offsetAt(zone, localSeconds - before) === before) return before
   return offsetAt(zone, localSeconds - after) === after ? after : before
 }
+
+/** Returns the offsets before and after the change of the clock that repeats a local time; undefined if no change repeats this time. */
+export function offsetsAtOverlap(zone: Zone, localSeconds: number): { before: number; after: number } | undefined {
+  if (zone.fixed !== undefined) return undefined
+  const before = offsetAt(zone, localSeconds - 86400)
+  const after = offsetAt(zone, localSeconds + 86400)
+  const isRepeated =
+    before > after && offsetAt(zone, localSeconds - before) === before && offsetAt(zone, localSeconds - after) === after
+  return isRepeated ? { before, after } : undefined
+}
