@@ -106,7 +106,10 @@ export interface NetworkRequest {
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any
 }
-type NetworkAnswer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | 'never'
+type NetworkAnswer =
+  | { status?: number; body?: unknown; text?: string; headers?: Record<string, string> }
+  | 'never'
+  | 'closed'
 
 /** Starts an HTTP server that simulates the API of a network; it records requests and stops after the tests. */
 export async function aNetworkApi(answer: (request: NetworkRequest) => NetworkAnswer) {
@@ -125,6 +128,7 @@ export async function aNetworkApi(answer: (request: NetworkRequest) => NetworkAn
     requests.push(request)
     const answered = answer(request)
     if (answered === 'never') return
+    if (answered === 'closed') return incoming.socket.destroy()
     response.writeHead(answered.status ?? 200, { 'content-type': 'application/json', ...answered.headers })
     response.end(answered.text ?? JSON.stringify(answered.body ?? {}))
   })

@@ -167,6 +167,18 @@ suite('gateway integrations', () => {
     assert.match(failed[49].reason, /not attempted/)
   })
 
+  test('an answer with an error shows that the network is reachable, so all gateways are attempted although some requests get no answer', async () => {
+    const network = await aNetworkApi(({ body }) =>
+      body.gateway.ids.gateway_id.endsWith('0') ? 'closed' : { status: 409 },
+    )
+    const { link } = await anAccount({ netIdentityServerHost: network.host })
+    const gateways = Array.from({ length: 40 }, (_, n) => ({ netGatewayId: `g${n}`, name: 'g', netGatewayInfo: info }))
+    const { failed } = await link(gateways, { registerGatewaysOnNet: true })
+    assert.deepEqual(idsOf(failed), idsOf(gateways))
+    for (const { netGatewayId, reason } of failed)
+      assert.match(reason, netGatewayId.endsWith('0') ? /cannot be reached/ : /409/)
+  })
+
   test('gateway integrations that are deleted stay registered in the network, unless the request asks to deregister them', async () => {
     let isRefusing = true
     const network = await aNetworkApi(({ method }) => (method === 'DELETE' && isRefusing ? { status: 500 } : {}))

@@ -233,7 +233,7 @@ async function registerOnNet(
         unreachable = 0
       } catch (error) {
         if (!(error instanceof NetworkProblem)) throw error
-        if (error.status === undefined) unreachable++
+        unreachable = error.status === undefined ? unreachable + 1 : 0
         reasons.set(index, error.message)
       }
     }
