@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import { type DocumentMap, parseDocument } from '../../../painless/json.ts'
 import { compilePipeline } from './compile.ts'
 import { failureSummary } from './failure.ts'
-import type { Pipeline } from './types.ts'
+import type { CompileResult, Pipeline } from './types.ts'
 import { writeOutcome } from './write.ts'
 
 const timestamp = '2026-02-03T04:05:06.789Z'
 
-export function build(definition: unknown, lookup?: (name: string) => Pipeline | undefined): Pipeline {
+export function build(definition: unknown, lookup?: (name: string) => CompileResult | undefined): Pipeline {
   const result = compilePipeline(parseDocument(JSON.stringify(definition)), lookup)
   assert.ok('pipeline' in result, JSON.stringify(result))
   return result.pipeline
 }
 
 /** Runs processors and returns the document as JSON text, `dropped`, or the failure. */
-function run(processors: unknown[], document: string, lookup?: (name: string) => Pipeline | undefined): string {
+function run(processors: unknown[], document: string, lookup?: (name: string) => CompileResult | undefined): string {
   const outcome = build({ processors }, lookup).run({
     index: 'idx',
     id: 'id-1',
@@ -299,10 +299,10 @@ check('the processors foreach, drop and fail, and the option on_failure, control
 ])
 
 test('a pipeline can call another pipeline, but not itself', () => {
-  const others = new Map<string, Pipeline>()
+  const others = new Map<string, CompileResult>()
   const lookup = (name: string) => others.get(name)
-  others.set('inner', build({ processors: [{ set: { field: 'inner', value: true } }] }, lookup))
-  others.set('loop', build({ processors: [{ pipeline: { name: 'loop' } }] }, lookup))
+  others.set('inner', { pipeline: build({ processors: [{ set: { field: 'inner', value: true } }] }, lookup) })
+  others.set('loop', { pipeline: build({ processors: [{ pipeline: { name: 'loop' } }] }, lookup) })
   assert.equal(run([{ pipeline: { name: 'inner' } }], '{}', lookup), '{"inner":true}')
   assert.match(
     run([{ pipeline: { name: 'loop' } }], '{}', lookup),

@@ -34,6 +34,25 @@ test('a file with the fields processors and docs, without the field pipeline, is
   assert.ok('documents' in result && result.documents[0]?.includes('"_source":{"a":1}'))
 })
 
+test('a document that reaches a pipeline with mistakes fails with the first mistake', () => {
+  const result = simulate({
+    pipeline: {
+      processors: [{ pipeline: { name: '{{name}}', ignore_missing_pipeline: true } }],
+    },
+    pipelines: { faulty: { processors: [{ set: {} }] }, odd: [] },
+    docs: [{ _source: { name: 'faulty' } }, { _source: { name: 'odd' } }, { _source: { name: 'none' } }],
+  })
+  assert.ok('documents' in result)
+  const [faulty, odd, none] = result.documents.map((text) => JSON.parse(text))
+  assert.equal(faulty.error?.type, 'illegal_state_exception')
+  assert.match(
+    faulty.error.reason,
+    /^pipeline with id \[faulty\] could not be loaded, caused by \[processors\[0\]\.set: .*required property is missing\]$/,
+  )
+  assert.match(odd.error.reason, /\[odd\] could not be loaded, caused by \[.*a pipeline must be an object\]/)
+  assert.deepEqual(none.doc._source, { name: 'none' })
+})
+
 test('a file that is not a valid simulation is rejected with the reason', () => {
   for (const [file, reason] of [
     ['{', /not JSON/],

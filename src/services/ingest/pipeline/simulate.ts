@@ -1,6 +1,6 @@
 import { JsonError, parseDocument } from '../../../painless/json.ts'
 import { compilePipeline } from './compile.ts'
-import type { Pipeline, PipelineInput, PipelineOutput } from './types.ts'
+import type { CompileResult, Pipeline, PipelineInput, PipelineOutput } from './types.ts'
 import { failureBody, mistakesBody, writeOutcome } from './write.ts'
 
 type DocumentMap = Map<unknown, unknown>
@@ -82,12 +82,10 @@ export function simulateFile(text: string, timestamp: string): FileSimulation {
 
 const isDocument = (value: unknown): value is DocumentMap => value instanceof Map && value.get('_source') instanceof Map
 
-function compileOthers(definitions: unknown): (name: string) => Pipeline | undefined {
-  const compiled = new Map<string, Pipeline>()
+function compileOthers(definitions: unknown): (name: string) => CompileResult | undefined {
+  const compiled = new Map<string, CompileResult>()
   const lookup = (name: string) => compiled.get(name)
-  for (const [name, definition] of definitions instanceof Map ? definitions : []) {
-    const result = compilePipeline(definition, lookup)
-    if ('pipeline' in result) compiled.set(String(name), result.pipeline)
-  }
+  for (const [name, definition] of definitions instanceof Map ? definitions : [])
+    compiled.set(String(name), compilePipeline(definition, lookup))
   return lookup
 }

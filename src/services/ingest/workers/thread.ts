@@ -58,9 +58,9 @@ function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefin
 /** Finds a pipeline by name. As in templates, the name may start with the tenant id. */
 const lookupOf = (tenant: Tenant) => (name: string) => {
   const prefix = `${tenant.tenantId}-`
-  const result =
+  return (
     compiledOf(tenant, name) ?? (name.startsWith(prefix) ? compiledOf(tenant, name.slice(prefix.length)) : undefined)
-  return result && 'pipeline' in result ? result.pipeline : undefined
+  )
 }
 
 function problemOf(result: CompileResult | undefined): Problem | undefined {

@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts'
 import type { ScriptSettings } from '../scripts.ts'
-import type { IngestDocument, Pipeline } from '../types.ts'
+import type { CompileResult, IngestDocument, Pipeline } from '../types.ts'
 
 export type Run = (document: IngestDocument) => void
 
 /** Settings and functions that a processor may use, while it is compiled or while it runs. */
 export interface Context {
   settings: ScriptSettings
-  /** Finds a pipeline by name when a document reaches the processor. */
-  lookup: (name: string) => Pipeline | undefined
+  /** Finds a pipeline by name when a document reaches the processor. The pipeline may have mistakes. */
+  lookup: (name: string) => CompileResult | undefined
   /** Compiles the processor inside `foreach`. */
   compileProcessor: (definition: unknown, path: string) => Run
   /** Runs another pipeline on the same document. */

@@ -6,6 +6,7 @@ import { illegalArgument, ProcessorError } from '../failure.ts'
 import { compileAction } from '../scripts.ts'
 import { compileTemplate } from '../template.ts'
 import type { IngestDocument } from '../types.ts'
+import { mistakesBody } from '../write.ts'
 import type { ProcessorDefinition, Run } from './define.ts'
 import { checkedPath } from './paths.ts'
 
@@ -138,9 +139,14 @@ export const pipeline: ProcessorDefinition = {
           `Pipeline processor configured for non-existent pipeline [${pipelineName}]`,
         )
       }
+      if ('mistakes' in found)
+        throw new ProcessorError(
+          'illegal_state_exception',
+          `pipeline with id [${pipelineName}] could not be loaded, caused by [${mistakesBody(found.mistakes).reason}]`,
+        )
       document.pipelines.push(pipelineName)
       try {
-        runPipeline(found, document)
+        runPipeline(found.pipeline, document)
       } finally {
         document.pipelines.pop()
       }
