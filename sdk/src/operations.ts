@@ -109,7 +109,7 @@ export interface Alert {
   state: 'OPEN' | 'RESOLVED'
   /** ACKNOWLEDGED: a person has acknowledged the alert. UNACKNOWLEDGED: nobody has. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
-  /** Text of the last activation. Omitted if the activation had no text. */
+  /** Text of the last activation that had a text. Omitted if no activation had a text. */
   message?: string
   /** The same text as `message`. */
   activateReason?: string
@@ -123,9 +123,9 @@ export interface Alert {
   resolvedAt?: string
   /** Id of the alert setting that activated the alert. Omitted if a rule activated the alert. */
   alertSettingId?: string
-  /** Metadata from the action of the last activation. */
+  /** Metadata of the last activation that had metadata. Empty if no activation had metadata. */
   metadata: Record<string, unknown>
-  /** The endpoint's metadata at the activation. Absent for alerts of the tenant. */
+  /** The endpoint's metadata at the first activation. Absent for alerts of the tenant. */
   entityMetadata?: Record<string, unknown>
 }
 
@@ -149,7 +149,7 @@ export interface AlertActivationAction {
   messageExpression?: string
   /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Not together with `severityLevel`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   severityLevelExpression?: string
-  /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Metadata of the alert, an object. If absent: a new alert has no metadata, and an open alert keeps its metadata. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
   /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string
@@ -184,7 +184,7 @@ export interface AlertActivationActionFields {
   messageExpression?: string
   /** CRITICAL, HIGH, MEDIUM, LOW or INFO. Not together with `severityLevel`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   severityLevelExpression?: string
-  /** Metadata of the alert, an object. If absent: none. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Metadata of the alert, an object. If absent: a new alert has no metadata, and an open alert keeps its metadata. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   metadataExpression?: string
   /** Type of the alert. Give either this field or `alertTypeExpression`. */
   alertType?: string

@@ -73,6 +73,15 @@ suite('an activation', () => {
     assert.deepEqual(await typesOf(first.alertId), ['ACTIVATED', 'UPDATED', 'UPDATED'])
   })
 
+  test('an activation with only new metadata replaces the metadata, keeps the message and adds no event', async () => {
+    const endpoint = await anEndpoint()
+    const { alertId } = await activate(endpoint, { message: 'a', metadata: { n: 1 } })
+    assert.equal((await activate(endpoint, { metadata: { n: 2 } })).change, 'RENEWED')
+    const { message, activateReason, metadata } = await get(alertId)
+    assert.deepEqual({ message, activateReason, metadata }, { message: 'a', activateReason: 'a', metadata: { n: 2 } })
+    assert.deepEqual(await typesOf(alertId), ['ACTIVATED'])
+  })
+
   test('an activation after the resolution opens a new alert', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint)

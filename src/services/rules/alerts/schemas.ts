@@ -27,7 +27,7 @@ const Alert = Type.Object(
       description: 'ACKNOWLEDGED: a person has acknowledged the alert. UNACKNOWLEDGED: nobody has.',
     }),
     message: Type.Optional(
-      Type.String({ description: 'Text of the last activation. Omitted if the activation had no text.' }),
+      Type.String({ description: 'Text of the last activation that had a text. Omitted if no activation had a text.' }),
     ),
     activateReason: Type.Optional(Type.String({ description: 'The same text as `message`.' })),
     resolveReason: Type.Optional(
@@ -43,9 +43,11 @@ const Alert = Type.Object(
         description: 'Id of the alert setting that activated the alert. Omitted if a rule activated the alert.',
       }),
     ),
-    metadata: JsonObject({ description: 'Metadata from the action of the last activation.' }),
+    metadata: JsonObject({
+      description: 'Metadata of the last activation that had metadata. Empty if no activation had metadata.',
+    }),
     entityMetadata: Type.Optional(
-      JsonObject({ description: "The endpoint's metadata at the activation. Absent for alerts of the tenant." }),
+      JsonObject({ description: "The endpoint's metadata at the first activation. Absent for alerts of the tenant." }),
     ),
   },
   {

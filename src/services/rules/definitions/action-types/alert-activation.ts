@@ -44,7 +44,11 @@ export const alertActivation: ActionTypeDefinition = {
           ? undefined
           : `expected one of ${severityLevels.join(', ')}, or a script`,
     },
-    metadataExpression: { description: 'Metadata of the alert, an object. If absent: none.', literal: 'object' },
+    metadataExpression: {
+      description:
+        'Metadata of the alert, an object. If absent: a new alert has no metadata, and an open alert keeps its metadata.',
+      literal: 'object',
+    },
   },
   fields: {
     ...alertFields,
