@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aConnection, aNetworkApi, openLorawan } from '../../../test/harness/lorawan.ts'
+import { AppIntegrationChanged } from './events.ts'
 
 const { waypost, admin, other, expectStatus, anApplication, anIntegration, setTenantStatus } = await openLorawan()
 const root = '/api/v1/integrations'
@@ -192,6 +193,30 @@ suite('reading and changing', () => {
     assert.equal(body.platformConnectionState, 'DISCONNECTED')
     assert.match(body.platformConnectionError, /SUSPENDED/)
     assert.equal((await expectStatus(200, `GET ${path}`)).body.platformConnectionState, 'CONNECTED')
+  })
+
+  test('the error of a stored address that is not valid is written once, not again with each check of the session', async () => {
+    const { bus, db } = waypost.kit
+    const [faulty, next] = [await anIntegration(), await anIntegration()]
+    const writesOf = async (id: number) =>
+      (await db.sql`select error, xmin::text as write from lorawan.sessions where app_integration_id = ${id}`)[0]!
+    /** Stores an address past the checks of the API, and waits until the session has reported it. */
+    const untilReported = async ({ id }: { id: number }, checked: number[]) => {
+      await db.sql`
+        update lorawan.app_integrations set net_mqtt_integration_enabled = true, net_plain_mqtt_server_url = 'none'
+        where id = ${id}`
+      for (const appIntegrationId of [...checked, id])
+        await db.tx((sql) => bus.publish(sql, AppIntegrationChanged, { tenantId: 'default', appIntegrationId }))
+      await eventually(async () => assert.match((await writesOf(id)).error ?? '', /^netPlainMqttServerUrl: expected/))
+    }
+    await untilReported(faulty, [])
+    const written = await writesOf(faulty.id)
+    await untilReported(next, [faulty.id])
+    assert.deepEqual(await writesOf(faulty.id), written)
+    await setTenantStatus('default', 'SUSPENDED')
+    await eventually(async () => assert.equal((await writesOf(faulty.id)).error, null))
+    await setTenantStatus('default', 'AVAILABLE')
+    await eventually(async () => assert.equal((await writesOf(faulty.id)).error, written.error))
   })
 
   test('an integration with devices cannot be deleted; an integration is deleted together with its application', async () => {

@@ -35,6 +35,8 @@ export interface Sessions {
 interface Held extends store.SessionRow {
   /** The MQTT session; undefined while the tenant is not available or the address of the network is not valid. */
   session: Session | undefined
+  /** Whether the tenant was available when `open` ran. Undefined until `open` has succeeded, so that the next refresh repeats it. */
+  wasAvailable: boolean | undefined
   publisher: Publisher
 }
 
@@ -139,7 +141,7 @@ async function claimAll(parts: Parts) {
       change(parts, row.appIntegrationId, async () => {
         // A sweep may have freed a row whose session this node still has. That session is ended before a new session is opened.
         await parts.held.get(row.appIntegrationId)?.session?.stop()
-        open(parts, row, available.has(row.tenantId))
+        await open(parts, row, available.has(row.tenantId))
       })
     if (rows.length === sessionsPerClaim) parts.isClaimWanted = true
   }
@@ -177,12 +179,9 @@ async function adapt(parts: Parts, id: number, row: store.SessionRow | undefined
   if (!row) {
     parts.held.delete(id)
     await end(parts, held)
-  } else if (configured(row) !== configured(held)) {
+  } else if (configured(row) !== configured(held) || available.has(row.tenantId) !== held.wasAvailable) {
     await held.session?.stop()
-    open(parts, row, available.has(row.tenantId))
-  } else if (available.has(row.tenantId) !== (held.session !== undefined)) {
-    await held.session?.stop()
-    open(parts, row, available.has(row.tenantId))
+    await open(parts, row, available.has(row.tenantId))
   }
 }
 
@@ -194,8 +193,8 @@ async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
   if (isOurs) await store.releaseSessions(kit.db.sql, nodeId, [appIntegrationId])
 }
 
-/** Opens a session. While the tenant is not available, the session stays disconnected. */
-function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
+/** Opens a session. If the tenant is not available or the address is not valid, there is no connection, and only the state is written. */
+async function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   if (parts.isStopped) return
   const { kit } = parts
   const { appIntegrationId, tenantId, claim, netUsername: username } = row
@@ -203,6 +202,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   const held: Held = {
     ...row,
     session: undefined,
+    wasAvailable: undefined,
     publisher: {
       appIntegrationId,
       tenantId,
@@ -214,13 +214,23 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     },
   }
   parts.held.set(appIntegrationId, held)
-  const reportFailure = (error: unknown) => sessionStateNotWritten(kit.log, { err: error, appIntegrationId })
-  const write = (state: { isConnected: boolean; error: string | null }) =>
-    void store.updateState(kit.db.sql, session, state).catch(reportFailure)
-  if (!isAvailable) return write({ isConnected: false, error: null })
+  /** Returns whether the state was written. */
+  const write = async (state: { isConnected: boolean; error: string | null }) => {
+    try {
+      await store.updateState(kit.db.sql, session, state)
+      return true
+    } catch (error) {
+      sessionStateNotWritten(kit.log, { err: error, appIntegrationId })
+      return false
+    }
+  }
   const { allowPrivateAddresses: allowPrivate } = kit.platform
   const address = parseMqttUrl(row.netPlainMqttServerUrl, { allowPrivate })
-  if ('problem' in address) return write({ isConnected: false, error: `netPlainMqttServerUrl: ${address.problem}` })
+  if (!isAvailable || 'problem' in address) {
+    const error = isAvailable && 'problem' in address ? `netPlainMqttServerUrl: ${address.problem}` : null
+    if (await write({ isConnected: false, error })) held.wasAvailable = isAvailable
+    return
+  }
   held.session = startSession({
     address,
     clientId: row.clientId,
@@ -230,7 +240,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     startsClean: row.startsClean,
     mayConnect: () => store.isClaimed(kit.db.sql, session),
     limited: parts.limited,
-    changed: write,
+    changed: (state) => void write(state),
     async cleaned() {
       try {
         await store.updateCleaned(kit.db.sql, session)
@@ -242,6 +252,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     handle: (topic, payload) => parts.handle(held.publisher, topic, payload),
     connected: () => parts.connected(held.publisher),
   })
+  held.wasAvailable = true
 }
 
 async function stopAll(parts: Parts) {
