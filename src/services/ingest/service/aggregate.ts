@@ -4,7 +4,14 @@ import { parseExact } from '../exact-json.ts'
 import { type Aggregation, bucketsMax, type Grouping } from '../query/aggregations.ts'
 import { type Clause, invalid } from '../query/clauses.ts'
 import type { Scope } from '../query/scope.ts'
-import { findGroups, type GroupRow, isListed, type Level, type MetricOf } from '../store/search/aggregations.ts'
+import {
+  findGroups,
+  type GroupRow,
+  isListed,
+  type Level,
+  type MetricOf,
+  readInParallel,
+} from '../store/search/aggregations.ts'
 import type { Relation } from '../store/search/documents.ts'
 import { emptyKeys } from './histogram-gaps.ts'
 
@@ -31,6 +38,7 @@ export async function aggregate(
 ): Promise<Result> {
   const result: Result = {}
   const counted = { ...search, buckets: 0 }
+  if (!isEmpty && aggregations.length > 0) await readInParallel(search.sql)
   await addAll(counted, aggregations, [], new Map([[topKey, result]]), isEmpty)
   return result
 }
