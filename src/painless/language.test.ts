@@ -75,10 +75,35 @@ check('numbers of unknown type are promoted at run time', [
   ['def x = 5; def y = 2.5; return x + y', '7.5', 'Double'],
   ['def x = (float)1; def y = (byte)1; return x - y', '0.0', 'Float'],
   ['def x = 4; def y = 4.0; return x == y', 'true'],
-  ['def x = 4; def y = 4.0; return x === y', 'false'],
   ['def x = 4L; return x.equals(4)', 'false'],
   ['def x = (byte)4; return x << 2L', '16', 'Integer'],
   ['def x = true; def y = false; return x ^ y', 'true'],
+])
+
+check('=== compares boxed numbers by class and by the identity that the caches of Java give them', [
+  ['def x = 4; def y = 4; return x === y', 'true'],
+  ['def x = 4; def y = 5; return x === y', 'false'],
+  ['def x = 4; def y = 5; return x !== y', 'true'],
+  ['def x = 4; int y = 5; return x === y', 'false'],
+  ['def x = 4; def y = 4.0; return x === y', 'false'],
+  ['def x = 4; def y = 4L; return x === y', 'false'],
+  ['def x = 4; def y = (byte)4; return x === y', 'false'],
+  ['def x = 4L; def y = 4L; return x === y', 'true'],
+  ['def x = 4L; def y = 5L; return x === y', 'false'],
+  ['def x = (byte)-128; def y = (byte)-128; return x === y', 'true'],
+  ['def x = (byte)4; def y = (byte)5; return x === y', 'false'],
+  ['def x = (short)127; def y = (short)127; return x === y', 'true'],
+  ['def x = (short)128; def y = (short)128; return x === y', 'false'],
+  ['def x = (short)128; def y = x; return x === y', 'true'],
+  ['def x = (char)127; def y = (char)127; return x === y', 'true'],
+  ['def x = (char)128; def y = (char)128; return x === y', 'false'],
+  ['def x = 4.0; def y = 4.0; return x === y', 'false'],
+  ['def x = 4.0; def y = x; return x === y', 'true'],
+  ['def x = 4F; def y = 4F; return x === y', 'false'],
+  ['def x = 2.5; def y = 3.5; return x === y', 'false'],
+  ['def x = 2.5; def y = x; return x === y', 'true'],
+  ['def x = Double.NaN; def y = x; return x === y', 'true'],
+  ['def x = 0.0; def y = -0.0; return x === y', 'false'],
 ])
 
 check('texts print numbers as Java does', [

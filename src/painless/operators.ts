@@ -8,6 +8,7 @@ import {
   boxDouble,
   boxNumber,
   convertNumber,
+  isBox,
   javaClassOf,
   makeBox,
   type NumberKind,
@@ -198,14 +199,17 @@ export function defEquals(left: unknown, right: unknown): boolean {
 }
 
 /**
- * Implements `===` of references: true for the same object, equal texts, and equal numbers of the same class. A `Box` of a float or double
- * is identical only to itself.
+ * Implements `===` of references: true for the same object and for equal texts. The README says when two boxed numbers are the same object.
  */
 export function identical(left: unknown, right: unknown): boolean {
-  if (left === right) return true
-  const kind = numberKind(left)
-  if (kind === undefined || kind !== numberKind(right)) return false
-  return (left as Box).value === (right as Box).value && kind !== 'double' && kind !== 'float'
+  if (Object.is(left, right)) return true
+  return isBox(left) && isBox(right) && left.box === right.box && left.value === right.value && isCached(left)
+}
+
+/** Returns true if Java has only one object of this class and value, because `valueOf` takes it from a cache. */
+function isCached({ box, value }: Box): boolean {
+  if (box === 'char') return value <= 127
+  return (box === 'byte' || box === 'short') && value >= -128 && value <= 127
 }
 
 export function defCompare(operator: Comparison, left: unknown, right: unknown): boolean {
