@@ -5,7 +5,7 @@ import { slotOf } from './connection-limits.ts'
 import { type ConnectionState, findRoute, hasPresentedToken, newConnectionState } from './connection-state.ts'
 import { handleMessage, slowDown } from './host/messages.ts'
 import type { HostDeps, HostParts } from './host/parts.ts'
-import { recordRefusal } from './host/refusals.ts'
+import { recordRefusal, senderOf } from './host/refusals.ts'
 import { resolveRoute, runInOrder } from './host/routes.ts'
 import { grantedQos } from './host/subscribed.ts'
 import { bindSubscribedEndpoints, lookUpEndpoints, recordSubscriptions } from './host/subscriptions.ts'
@@ -18,16 +18,6 @@ import { endpointOfFilter } from './topic.ts'
  * gets a refusal.
  */
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
-
-/**
- * Returns the tenant and the endpoint that the connection represents. If it represents several endpoints, returns only the tenant, because
- * it is not known which endpoint a packet is from.
- */
-function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
-  if (endpoints === undefined) return {}
-  const { tenantId } = endpoints.tenant
-  return endpoints.next === undefined ? { tenantId, endpointId: endpoints.endpointId } : { tenantId }
-}
 
 const unidentifiedText = 'the client has presented neither credentials nor a valid token'
 
@@ -96,7 +86,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     disconnected(connection, { why, reason }) {
       const { state, client } = connection
-      if (packetFaults.has(reason)) recordRefusal(deps, connection, { reason, detail: why, ...onlyEndpointOf(state) })
+      if (packetFaults.has(reason)) recordRefusal(deps, connection, { reason, detail: why, ...senderOf(connection) })
       for (const { connection: subscriber, topic } of bindings.release(connection, why))
         lookUpEndpoints(parts, subscriber, [topic])
       if (!state.isIdentified) anonymousTimeout.cancel(connection)

@@ -1,6 +1,6 @@
 /** Rejects messages: records the refusal, counts wrong tokens and sends the error. */
 
-import type { DeviceConnection } from '../connection-state.ts'
+import type { Binding, DeviceConnection } from '../connection-state.ts'
 import { describeError, errorPayload } from '../dispatch.ts'
 import { TopicMalformed } from '../errors.ts'
 import type { Failure } from '../identify.ts'
@@ -16,6 +16,20 @@ export const tooManyGuesses = 'too_many_guesses'
 export const authenticationRequired = 'clients must authenticate'
 
 type Reason = Omit<Failure, 'error'>
+
+/**
+ * Returns the endpoint that sent a packet without a readable token, if the connection represents only one. If the connection represents
+ * several endpoints of one tenant, returns only the tenant; an anonymous connection may also represent endpoints of several tenants.
+ */
+export function senderOf({ state: { endpoints } }: DeviceConnection): Pick<Reason, 'tenantId' | 'endpointId'> {
+  if (endpoints === undefined) return {}
+  const { endpointId, next } = endpoints
+  const { tenantId } = endpoints.tenant
+  if (next === undefined) return { tenantId, endpointId }
+  for (let other: Binding | undefined = next; other; other = other.next)
+    if (other.tenant.tenantId !== tenantId) return {}
+  return { tenantId }
+}
 
 /** Records a refusal; sends nothing to the client. */
 export function recordRefusal(
@@ -80,9 +94,11 @@ export function rejectTopic(
     return rejectMessage(parts, connection, message, {
       error: TopicMalformed({ problem: topicProblems[problem] }),
       reason: `topic_${problem}`,
+      ...senderOf(connection),
     })
   // Topics outside `kp1/` get no error message. The topic is not recorded, because a topic with a misspelt start may contain a token.
-  recordRefusal(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
+  const refusal = { reason: 'topic_foreign', detail: topicProblems.foreign, ...senderOf(connection) }
+  recordRefusal(parts, connection, refusal)
   return topicNameInvalid
 }
 
