@@ -190,7 +190,7 @@ test('the deletion of an asset shows how many relations are deleted', async () =
   await settled(page)
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
-  await page.getByText('1 relations, which end').waitFor()
+  await page.getByText('1 relation, which ends').waitFor()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.waitForURL((url) => !url.pathname.includes(id))
   await page.getByRole('link', { name: 'Room 1' }).waitFor()

@@ -296,7 +296,7 @@ test('an alert setting opens an alert for a sample; the setting is disabled and 
   await page.getByRole('link', { name: 'Go to the alert setting' }).click()
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
-  await page.getByText('1 open alerts of this type (these alerts stay open)').waitFor()
+  await page.getByText('1 open alert of this type (it stays open)').waitFor()
   console_.expect(/404.*alert-settings/)
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No alert settings yet').waitFor()

@@ -6,11 +6,18 @@ import { ErrorNote } from './notes.tsx'
 import type { Problem } from './problem.ts'
 import { count, texts } from './texts.ts'
 
+/** Number of objects that are deleted together with another object. */
+export interface DeletedToo {
+  /** Returns the words that follow the number. */
+  name(count: number): string
+  count: number
+}
+
 export interface ConfirmDeleteProps {
   /** Kind and name of the object that is deleted: `application meters`. */
   objectName: string
   /** Other objects that are deleted too; undefined while they are counted. */
-  also?: { name: string; count: number }[] | undefined
+  also?: DeletedToo[] | undefined
   /** A word that the user must type to confirm, for large deletions. */
   confirmationWord?: string
   isOpen: boolean
@@ -59,8 +66,8 @@ export function ConfirmDelete({
           <p>{texts.deleteAlso}</p>
           <ul className="counts">
             {present.map(({ name, count: number }) => (
-              <li key={name}>
-                <strong>{count(number)}</strong> {name}
+              <li key={name(number)}>
+                <strong>{count(number)}</strong> {name(number)}
               </li>
             ))}
           </ul>

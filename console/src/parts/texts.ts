@@ -4,6 +4,12 @@
 export const count = (value: number) =>
   Number.isSafeInteger(value) ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ',') : formatNumber(value)
 
+/** Returns the words for a number of things: `one` for 1, otherwise `many`. The number itself is not part of the words. */
+export const nounOf = (one: string, many: string) => (number: number) => (number === 1 ? one : many)
+
+/** Returns a number with its noun: `1 row`, `2 rows`. */
+export const counted = (number: number, noun: string) => `${count(number)} ${number === 1 ? noun : `${noun}s`}`
+
 const formats = new Map<number | undefined, Intl.NumberFormat>()
 
 /** Returns a measured value, with a fixed number of decimals or as many as are needed. */
@@ -17,11 +23,11 @@ export function formatNumber(value: number, decimals?: number): string {
 export const texts = {
   none: '—',
   pending: '…',
-  more: (characters: number) => `… ${count(characters)} more characters`,
+  more: (characters: number) => `… ${counted(characters, 'more character')}`,
   noDifference: 'Nothing differs.',
   removed: 'removed:',
   added: 'added:',
-  moreLines: (lines: number) => `… ${count(lines)} more lines`,
+  moreLines: (lines: number) => `… ${counted(lines, 'more line')}`,
   messages: 'Messages',
   copy: 'Copy',
   copied: 'Copied',
@@ -63,9 +69,7 @@ export const texts = {
     total === undefined ? 'Select all that match' : `Select all ${count(total)} that match`,
   clearSelection: 'Clear selection',
   rows: (shown: number, total: number | undefined) =>
-    total === undefined || total === shown
-      ? `${count(shown)} ${shown === 1 ? 'row' : 'rows'}`
-      : `${count(shown)} of ${count(total)} rows`,
+    total === undefined || total === shown ? counted(shown, 'row') : `${count(shown)} of ${count(total)} rows`,
   sortBy: (name: string) => `Sort by ${name}`,
   nothingMatches: 'Nothing matches',
   nothingMatchesText: 'No item meets these conditions.',
@@ -102,7 +106,7 @@ export const texts = {
   chartHint: 'Use the arrow keys to read single points.',
   chartEmpty: 'No points in this period.',
   chartSummary: (points: number, low: string, high: string, last: string) =>
-    `${points === 1 ? '1 point' : `${count(points)} points`}, lowest ${low}, highest ${high}, last ${last}.`,
+    `${counted(points, 'point')}, lowest ${low}, highest ${high}, last ${last}.`,
   severities: { CRITICAL: 'Critical', HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', INFO: 'Info' },
   alertOpen: 'Open',
   alertResolved: 'Resolved',

@@ -1,3 +1,5 @@
+import { nounOf } from '../../parts/texts.ts'
+
 /** Texts of alert settings. */
 export const settingTexts = {
   title: 'Alert settings',
@@ -21,7 +23,9 @@ export const settingTexts = {
   loading: 'Loading the alert setting',
   edit: 'Edit',
   objectName: (name: string) => `alert setting ${name}`,
-  also: { open: 'open alerts of this type (these alerts stay open)' },
+  also: {
+    open: nounOf('open alert of this type (it stays open)', 'open alerts of this type (these alerts stay open)'),
+  },
   deleted: 'Alert setting deleted',
   changedMeanwhile: 'Somebody else has changed the alert setting meanwhile. Look at the setting, then try again.',
   about: 'About',

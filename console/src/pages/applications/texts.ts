@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Applications',
@@ -14,7 +14,10 @@ export const texts = {
   edit: 'Edit',
   delete: 'Delete',
   objectName: (name: string) => `application ${name}`,
-  also: { versions: 'versions with their configuration', endpoints: 'endpoints (delete them first)' },
+  also: {
+    versions: nounOf('version with its configuration', 'versions with their configuration'),
+    endpoints: nounOf('endpoint (delete it first)', 'endpoints (delete them first)'),
+  },
   deleted: 'Application deleted',
   facts: { name: 'Name', description: 'Description', created: 'Created', updated: 'Changed', endpoints: 'Endpoints' },
   endpoints: (total: number | undefined) => (total === undefined ? '…' : count(total)),

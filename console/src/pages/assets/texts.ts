@@ -1,3 +1,5 @@
+import { nounOf } from '../../parts/texts.ts'
+
 export const texts = {
   title: 'Assets',
   lead: 'Things that endpoints belong to: buildings, machines, lines. Each has a type that says which fields it has.',
@@ -35,7 +37,7 @@ export const texts = {
   schema: 'Schema of the type',
   delete: 'Delete',
   objectName: (name: string) => `asset ${name}`,
-  also: { relations: 'relations, which end' },
+  also: { relations: nounOf('relation, which ends', 'relations, which end') },
   deleted: 'Asset deleted',
   // create
   create: 'New asset',

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted } from '../../parts/texts.ts'
 
 /** Texts of the editor. */
 export const editTexts = {
@@ -26,7 +26,7 @@ export const editTexts = {
   removeWidget: 'Remove',
   remove: (title: string) => `Remove ${title}`,
   place: (title: string, x: number, y: number, width: number, height: number) =>
-    `${title}: column ${count(x + 1)}, row ${count(y + 1)}, ${count(width)} columns wide, ${count(height)} rows high`,
+    `${title}: column ${count(x + 1)}, row ${count(y + 1)}, ${counted(width, 'column')} wide, ${counted(height, 'row')} high`,
   removed: (title: string) => `${title} is removed`,
   added: (title: string) => `${title} is added`,
   undone: 'The last change is undone',

@@ -2,8 +2,9 @@
  * Resolves references of widgets: a fixed value, the value of a variable (`$name`), or, without a reference, the first variable of the
  * kind.
  */
+import { durationOf } from '../../parts/durations.ts'
 import type { Period } from '../../parts/periods.ts'
-import { chosenPeriod, durationOf } from '../../parts/periods.ts'
+import { chosenPeriod } from '../../parts/periods.ts'
 import type { Definition, Variable, VariableKind, Widget } from './definition.ts'
 import { seriesOfWidget } from './definition.ts'
 

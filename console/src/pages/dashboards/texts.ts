@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Dashboards',
@@ -37,7 +37,7 @@ export const texts = {
   delete: 'Delete',
   deleted: 'The dashboard is deleted.',
   objectName: (name: string) => `dashboard ${name}`,
-  versions: 'versions',
+  versions: nounOf('version', 'versions'),
   edit: 'Edit',
   fullScreen: 'Full screen',
   leaveFullScreen: 'Leave full screen',

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   endpoints: 'Endpoints',
@@ -22,11 +22,11 @@ export const texts = {
   delete: 'Delete',
   deleteObjectName: (id: string) => `endpoint ${id}`,
   deleteAlso: {
-    tokens: 'tokens; the device can no longer send',
-    keys: 'metadata keys',
-    series: 'time series with all their points',
-    files: 'files',
-    relations: 'relations',
+    tokens: nounOf('token; the device can no longer send', 'tokens; the device can no longer send'),
+    keys: nounOf('metadata key', 'metadata keys'),
+    series: nounOf('time series with all its points', 'time series with all their points'),
+    files: nounOf('file', 'files'),
+    relations: nounOf('relation', 'relations'),
   },
   deleted: 'Endpoint deleted',
   dashboard: 'Dashboard',

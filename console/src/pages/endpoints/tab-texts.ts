@@ -110,7 +110,7 @@ export const tabTexts = {
   revoke: 'Revoke for ever',
   deleteToken: 'Delete',
   tokenObjectName: 'this token',
-  tokenAlso: 'device that uses it is disconnected',
+  tokenAlso: () => 'device that uses it is disconnected',
   tokenDone: 'Token changed',
   who: 'Who may',
   whoScope: 'Do what',

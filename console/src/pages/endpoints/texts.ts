@@ -1,6 +1,6 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted } from '../../parts/texts.ts'
 
-const endpoints = (number: number) => (number === 1 ? '1 endpoint' : `${count(number)} endpoints`)
+const endpoints = (number: number) => counted(number, 'endpoint')
 
 export const texts = {
   title: 'Endpoints',
@@ -43,7 +43,6 @@ export const texts = {
   clear: 'Clear the conditions',
   delete: 'Delete',
   objectName: endpoints,
-  deleteNote: 'tokens, metadata, time series, files and relations of each',
   deleted: (deleted: number) => (deleted === 1 ? 'Endpoint deleted' : `${count(deleted)} endpoints deleted`),
   save: 'Save',
   cancel: 'Cancel',
@@ -98,12 +97,12 @@ export const bulkTexts = {
     version: (number: number) => `This moves ${endpoints(number)} to the version. Nothing has happened yet.`,
     configuration: (number: number) => `This sets the configuration of ${endpoints(number)}. Nothing has happened yet.`,
     deletion: (number: number) =>
-      `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. The deletion cannot be undone. Nothing has happened yet.`,
+      `This deletes ${endpoints(number)} with ${number === 1 ? 'its' : 'their'} tokens, metadata, time series, files and relations. The deletion cannot be undone. Nothing has happened yet.`,
   },
   parameters: 'What the job will do',
   samples: 'The first of these endpoints',
   refused: (number: number) =>
-    `You may not change ${endpoints(number)} of the selection. They are left out, and the job shows the reason.`,
+    `You may not change ${endpoints(number)} of the selection. ${number === 1 ? 'It is' : 'They are'} left out, and the job shows the reason.`,
   more: (number: number) => `and ${count(number)} more`,
   word: 'delete',
   typeWord: (word: string) => `Type ${word} to confirm`,

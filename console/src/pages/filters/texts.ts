@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Filters',
@@ -28,7 +28,7 @@ export const texts = {
   edit: 'Edit',
   delete: 'Delete',
   deleteObjectName: (name: string) => `filter ${name}`,
-  deleteMembers: 'memberships; the endpoints stay',
+  deleteMembers: nounOf('membership; the endpoint stays', 'memberships; the endpoints stay'),
   deleted: 'Filter deleted',
   // edit
   newLead: 'Endpoints that meet all conditions are members.',

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Jobs',
@@ -77,6 +77,8 @@ export const texts = {
   prepared: 'This is a preview. Nothing has happened yet. The preview is deleted after a day.',
   problem: (reason: string) => `The last attempt failed and is repeated: ${reason}`,
   canceledText: (pending: number) =>
-    pending === 0 ? 'Canceled after every item was done.' : `Canceled: ${count(pending)} items were not touched.`,
+    pending === 0
+      ? 'Canceled after every item was done.'
+      : `Canceled: ${counted(pending, 'item')} ${pending === 1 ? 'was' : 'were'} not touched.`,
   download: (size: string) => `Download ${size}`,
 }

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import type { Outcome } from '../../api/query.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { ConfirmDelete, type DeletedToo } from '../../parts/confirm-delete.tsx'
 import { Menu, type MenuEntry } from '../../parts/menu.tsx'
 import type { Problem } from '../../parts/problem.ts'
 import { useToast } from '../../parts/toast.tsx'
@@ -21,7 +21,7 @@ export interface IntegrationMenuProps {
   /** Kind and name of the object that is deleted. */
   objectName: string
   status: Status
-  also: { name: string; count: number }[]
+  also: DeletedToo[]
   /** Suspends or resumes the object; `remove` deletes the object. Each is undefined if the caller lacks the permission for it. */
   setStatus: Action<[Status]> | undefined
   remove: Action<[]> | undefined

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'LoRaWAN',
@@ -54,7 +54,10 @@ export const texts = {
   objectName: (name: string) => `integration ${name}`,
   deviceObjectName: (name: string) => `the link of device ${name}`,
   gatewayObjectName: (name: string) => `the link of gateway ${name}`,
-  also: { devices: 'links of devices; their endpoints stay', gateways: 'links of gateways; their endpoints stay' },
+  also: {
+    devices: nounOf('link of a device; its endpoint stays', 'links of devices; their endpoints stay'),
+    gateways: nounOf('link of a gateway; its endpoint stays', 'links of gateways; their endpoints stay'),
+  },
   deleted: 'Integration deleted',
   linkDeleted: 'Link deleted. The endpoint stays.',
   actions: (name: string) => `Actions on ${name}`,

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Pipelines',
@@ -23,7 +23,7 @@ export const texts = {
     'These processors run when a processor fails. Without them, the document is stored as it was, with the reason.',
   noOnFailure: 'A document whose processor fails is stored as it was, with the reason in ingestError.',
   condition: 'if',
-  more: (rest: number) => `${count(rest)} more processors; the tab JSON has all of them.`,
+  more: (rest: number) => `${counted(rest, 'more processor')}; the tab JSON has all of them.`,
   about: 'About',
   facts: { id: 'Id', description: 'Description', version: 'Version', processors: 'Processors', use: 'Use it' },
   use: 'Choose it as the pipeline of an application',
@@ -67,7 +67,7 @@ export const texts = {
   result: 'The document at the end',
   failedEnd: 'The pipeline failed. The document would be stored as it was, with the reason.',
   droppedEnd: 'The document would not be stored.',
-  moreSteps: (rest: number) => `${count(rest)} more processors are not shown.`,
+  moreSteps: (rest: number) => `${counted(rest, 'more processor')} ${rest === 1 ? 'is' : 'are'} not shown.`,
 }
 
 export const documentTexts = {

@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted } from '../../parts/texts.ts'
 
 export const texts = {
   // nodes
@@ -27,7 +27,7 @@ export const texts = {
     cpu: 'Processor time',
   },
   heartbeat: (seconds: number) => `${count(Math.round(seconds * 10) / 10)} s ago`,
-  load: (load: number, cores: number) => `${count(Math.round(load * 100) / 100)} on ${count(cores)} cores`,
+  load: (load: number, cores: number) => `${count(Math.round(load * 100) / 100)} on ${counted(cores, 'core')}`,
   memory: 'Memory of the process',
   memoryOf: (used: string, all: string) => `${used} of ${all} in the machine`,
   http: 'HTTP connections',
@@ -53,7 +53,7 @@ export const texts = {
   tableColumns: { name: 'Table', bytes: 'Size with indexes', rows: 'Rows, about' },
   jobs: 'Job queues',
   jobColumns: { name: 'Jobs', queued: 'Waiting', delayed: 'Scheduled', active: 'Running', failed: 'Failed' },
-  idleQueues: (queues: number) => `${count(queues)} queues are empty.`,
+  idleQueues: (queues: number) => (queues === 1 ? '1 queue is empty.' : `${count(queues)} queues are empty.`),
   events: 'Waiting events',
   eventColumns: { name: 'Handler', waiting: 'Waiting', failing: 'Failing', oldest: 'Oldest' },
   eventsEmpty: 'No events wait.',

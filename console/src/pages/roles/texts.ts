@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Roles and grants',
@@ -21,7 +21,10 @@ export const texts = {
   edit: 'Edit',
   delete: 'Delete',
   objectName: (name: string) => `role ${name}`,
-  also: { grants: 'grants to this role', users: 'users lose the role' },
+  also: {
+    grants: nounOf('grant to this role', 'grants to this role'),
+    users: nounOf('user loses the role', 'users lose the role'),
+  },
   deleted: 'Role deleted',
   isBuiltIn: 'This role belongs to the platform and cannot be changed. Create your own role from it instead.',
   copy: 'Create your own role from it',

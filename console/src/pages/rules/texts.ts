@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Rules',
@@ -62,7 +62,12 @@ export const texts = {
   disabled: 'Rule disabled',
   changedMeanwhile: 'Somebody else has changed the rule meanwhile. Look at the changes, then try again.',
   objectName: (name: string) => `rule ${name}`,
-  also: { links: 'links to triggers and actions (triggers and actions stay)' },
+  also: {
+    links: nounOf(
+      'link to a trigger or an action (which stays)',
+      'links to triggers and actions (triggers and actions stay)',
+    ),
+  },
   deleted: 'Rule deleted',
   facts: {
     id: 'Id',

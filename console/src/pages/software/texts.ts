@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, counted, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Software',
@@ -62,7 +62,7 @@ export const texts = {
   fileSize: 'Size',
   copyChecksum: 'Copy the checksum',
   threshold: (percent: number, attempts: number) =>
-    `at ${count(percent)} % failures, after ${count(attempts)} endpoints reported`,
+    `at ${count(percent)} % failures, after ${counted(attempts, 'endpoint')} reported`,
   never: 'never',
   progress: 'Rollout',
   counts: { waiting: 'Waiting', offered: 'Offered', applied: 'Applied', failed: 'Failed' },
@@ -98,6 +98,10 @@ export const texts = {
   allEndpoints: 'Show the endpoints',
   delete: 'Delete',
   objectName: (version: string) => `software version ${version}`,
-  also: { applied: 'endpoints run it', offered: 'endpoints were offered it', file: 'file' },
+  also: {
+    applied: nounOf('endpoint runs it', 'endpoints run it'),
+    offered: nounOf('endpoint was offered it', 'endpoints were offered it'),
+    file: () => 'file',
+  },
   deleted: 'Software version deleted',
 }

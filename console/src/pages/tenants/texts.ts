@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { count, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Tenants',
@@ -50,7 +50,13 @@ export const texts = {
   resumed: 'Tenant resumed',
   delete: 'Delete',
   objectName: (name: string) => `tenant ${name}`,
-  also: { users: 'users', bytes: 'bytes of samples and traffic of the last 30 days' },
+  also: {
+    users: nounOf('user', 'users'),
+    bytes: nounOf(
+      'byte of samples and traffic of the last 30 days',
+      'bytes of samples and traffic of the last 30 days',
+    ),
+  },
   deleted: 'Tenant deleted',
   usage: 'Usage',
   usageToday: 'Stored today',

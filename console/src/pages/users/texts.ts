@@ -1,4 +1,4 @@
-import { count } from '../../parts/texts.ts'
+import { counted, nounOf } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Users',
@@ -49,7 +49,10 @@ export const texts = {
   isEnabled: 'User enabled',
   delete: 'Delete',
   objectName: (name: string) => `user ${name}`,
-  also: { sessions: 'all sessions of the user', grants: 'grants to the user', apiKeys: 'API keys of the user' },
+  also: {
+    grants: nounOf('grant to the user', 'grants to the user'),
+    apiKeys: nounOf('API key of the user', 'API keys of the user'),
+  },
   deleted: 'User deleted',
   factors: 'Second factors',
   factorsEmpty: 'No second factor. The user adds a factor on the account page.',
@@ -74,7 +77,7 @@ export const texts = {
   accessColumns: { scope: 'May', why: 'Why' },
   accessSearch: 'Search in what the user may do',
   accessEmpty: 'Nothing. No role and no grant gives the user a permission here.',
-  accessCount: (scopes: number) => `${count(scopes)} permissions`,
+  accessCount: (scopes: number) => counted(scopes, 'permission'),
   accessDisabled: 'The user is disabled and may do nothing at present. After enabling, the user may do this:',
   grants: 'Grants to this user',
   grantsEmpty: 'No grants. Grants give single permissions on single resources; roles apply to the whole tenant.',
