@@ -143,6 +143,19 @@ test('a point that a device sends appears by itself, over one stream for all wid
   await page.getByRole('cell', { name: '34.5' }).waitFor()
 })
 
+test('a list of the alerts of an application asks the platform only for alerts of its endpoints', async () => {
+  const area = { x: 0, y: 0, width: 12, height: 6 }
+  const created = await console_.api(`POST ${root}`, {
+    ...{ name: 'Alerts of rooms' },
+    definition: { widgets: [{ kind: 'alerts', id: 'alerts', ...area, application: 'rooms', limit: 5 }] },
+  })
+  const requested = page.waitForRequest((request) => request.url().includes('/re/api/v1/alerts'))
+  await page.goto(console_.address(`/dashboards/${created.body.dashboardId}`))
+  const criteria = { state: ['OPEN'], entityType: 'ENDPOINT', entityIds: ['room-1'], size: 5 }
+  assert.deepEqual((await requested).postDataJSON(), criteria)
+  await page.getByRole('link', { name: 'TOO_HOT' }).waitFor()
+})
+
 test('by keyboard alone, a dashboard is changed: moved, resized, removed and undone', async () => {
   const { dashboardId } = await stored('Live')
   await page.goto(console_.address(`/dashboards/${dashboardId}`))

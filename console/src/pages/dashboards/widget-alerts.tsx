@@ -14,11 +14,10 @@ import { widgetTexts as texts } from './widget-texts.ts'
 
 const limitDefault = 100
 /**
- * Maximum number of endpoints of an application or filter that the widget reads. The API cannot select alerts by application or filter, so
- * the widget selects them by endpoint.
+ * Maximum number of endpoints of an application or filter whose alerts the widget reads. The API cannot select alerts by application or
+ * filter, so the request names the endpoints, of which `alerts.search` accepts 1,000.
  */
 const endpointsMax = 1_000
-const readMax = 1_000
 const refreshMs = 30_000
 
 const known = (values: readonly string[] | undefined, allowed: readonly string[]) =>
@@ -44,21 +43,25 @@ export function AlertsWidget({ widget }: { widget: WidgetOf<'alerts'> }) {
   const members = useEndpoints({ application, filter, limit: endpointsMax, enabled: isNarrowed })
   const states = statesOf(widget.states)
   const severities = known(widget.severities, ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW', 'INFO'])
+  const entityIds = isNarrowed ? members.items.map(({ endpointId }) => endpointId) : endpointId
+  const body = {
+    ...{ state: states.length === 0 ? ['OPEN'] : states, size: limit },
+    ...(severities.length > 0 && { severityLevel: severities }),
+    ...(entityIds !== undefined && { entityType: 'ENDPOINT', entityIds }),
+  }
   const list = useList(
-    'alerts.list',
+    'alerts.search',
+    { body },
     {
-      ...{ state: states.length === 0 ? ['OPEN'] : states, size: isNarrowed ? readMax : limit },
-      ...(severities.length > 0 && { severityLevel: severities }),
-      ...(endpointId !== undefined && { entityType: 'ENDPOINT', entityIds: endpointId }),
+      enabled: !isNarrowed || members.isRead,
+      ...(dashboard.refreshMs !== undefined && { refreshMs: Math.max(refreshMs, dashboard.refreshMs) }),
     },
-    dashboard.refreshMs === undefined ? {} : { refreshMs: Math.max(refreshMs, dashboard.refreshMs) },
   )
   if (endpoint !== undefined && endpointId === undefined) return <WidgetNote>{texts.chooseEndpoint}</WidgetNote>
   const problem = list.problem ?? members.problem
   if (problem) return <ErrorNote problem={problem} onRetry={list.problem ? list.reload : members.reload} />
   if (list.isLoading || members.isLoading) return <Loading label={texts.loading} lines={5} />
-  const ids = new Set(members.items.map(({ endpointId }) => endpointId))
-  const alerts = (isNarrowed ? list.items.filter(({ entityId }) => ids.has(entityId)) : list.items).slice(0, limit)
+  const alerts = list.items.slice(0, limit)
   const isDefault = states.length === 0 && severities.length === 0
   return (
     <>
