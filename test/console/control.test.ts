@@ -323,6 +323,11 @@ test('one configuration is given to chosen endpoints and to a filter, and its st
   await page.getByRole('alertdialog').getByRole('button', { name: 'Save and send' }).click()
   await page.getByRole('link', { name: 'Watch their statuses' }).waitFor()
   assert.equal((await own()).interval, 88)
+
+  await page.goto(console_.address('/configuration?application=pumps&version=pumps-v1&tab=statuses&config=unknown'))
+  await page.getByText('No endpoint has this status and id.').waitFor()
+  await page.getByRole('button', { name: 'Clear the conditions' }).click()
+  await page.getByRole('link', { name: 'pump-1' }).waitFor()
   assert.deepEqual(console_.problems, [])
 })
 

@@ -89,7 +89,7 @@ export function Statuses({ appVersionName, address }: Props) {
   const args = { ...shared, size: 100, ...(status !== 'ALL' && { status }) }
   const counts = useStatusCounts(shared)
   const list = useList('configurations.statuses.list', args, { refreshMs })
-  const isFiltered = status !== 'ALL' || endpoint.trim() !== ''
+  const isFiltered = status !== 'ALL' || endpoint.trim() !== '' || config !== ''
   return (
     <>
       <div className="filter-bar" role="search">
@@ -123,7 +123,9 @@ export function Statuses({ appVersionName, address }: Props) {
             <EmptyState
               icon="search"
               title={texts.noMatchTitle}
-              actions={<Button onPress={() => address.set({ status: 'ALL', endpoint: '' })}>{texts.clear}</Button>}
+              actions={
+                <Button onPress={() => address.set({ status: 'ALL', endpoint: '', config: '' })}>{texts.clear}</Button>
+              }
             >
               {texts.noMatchText}
             </EmptyState>
