@@ -176,31 +176,65 @@ suite('places of endpoints', () => {
     assert.equal(invalid.status, 400, invalid.text)
   })
 
-  test('a late report does not replace a newer report of the same place, and a report of the same place enqueues no endpoint', async () => {
+  /** Creates an endpoint whose place is reported by a time series. */
+  async function aReporter(endpointId: string) {
     const { app, version } = await anApplication()
     const config = { directory: { 'place-time-series': { name: 'gps' } } }
     const configured = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
       epr: { platform: { applications: { [app]: config } } },
     })
     assert.ok(configured.status < 300, configured.text)
-    await anEndpoint(version, { endpointId: 'reporter', metadata: {} })
+    await anEndpoint(version, { endpointId, metadata: {} })
     await update()
     const { sql } = waypost.kit.db
-    /** Stores a report, and returns the number of queued endpoints and the place after the update. */
-    async function report(second: number, latitude: number) {
-      const at = new Date(Date.UTC(2026, 0, 1, 0, 0, second))
-      waypost.ask(Register).reportPlace({ endpointId: 'reporter', latitude, longitude: 5, at })
-      await waypost.built.get('register')!.stop!()
-      const queued = await sql`select from register.directory_queue where application_name = ${app}`
-      await update()
-      const { content } = await places({ ...world, applicationName: app })
-      return [queued.length, content[0]!.latitude]
+    return {
+      /** Stores a report, and returns the number of queued endpoints and the place after the update. */
+      async report(second: number, latitude: number) {
+        const at = new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+        waypost.ask(Register).reportPlace({ endpointId, latitude, longitude: 5, at })
+        await waypost.built.get('register')!.stop!()
+        const queued = await sql`select from register.directory_queue where application_name = ${app}`
+        await update()
+        const { content } = await places({ ...world, applicationName: app })
+        return [queued.length, content[0]!.latitude]
+      },
+      /** Returns the transactions that wrote and locked the row of the reported place. */
+      async transactions() {
+        const [row] =
+          await sql`select xmin::text, xmax::text from register.reported_places where application_name = ${app}`
+        return { ...row }
+      },
     }
+  }
+
+  test('a late report does not replace a newer report of the same place, and a report of the same place enqueues no endpoint', async () => {
+    const { report } = await aReporter('reporter')
     assert.deepEqual(await report(10, 1), [1, 1])
     assert.deepEqual(await report(30, 1), [0, 1])
     assert.deepEqual(await report(20, 2), [0, 1])
-    assert.deepEqual(await report(40, 2), [1, 2])
-    assert.deepEqual(await report(40, 3), [0, 2])
+    assert.deepEqual(await report(100, 1), [0, 1])
+    assert.deepEqual(await report(90, 2), [0, 1])
+    assert.deepEqual(await report(110, 2), [1, 2])
+    assert.deepEqual(await report(110, 3), [0, 2])
+  })
+
+  test('a report of the same place writes to its row only if it is at least a minute newer than the stored report', async () => {
+    const { report, transactions } = await aReporter('stationary')
+    await report(10, 1)
+    const first = await transactions()
+    for (const second of [15, 69]) assert.deepEqual(await report(second, 1), [0, 1])
+    assert.deepEqual(await transactions(), first)
+    assert.deepEqual(await report(70, 1), [0, 1])
+    assert.notDeepEqual(await transactions(), first)
+    assert.deepEqual(await report(71, 2), [1, 2])
+  })
+
+  test('an endpoint that is registered again does not keep the time of its last report', async () => {
+    const before = await aReporter('registered-again')
+    await before.report(100, 1)
+    assert.equal((await admin(`DELETE ${root}/endpoints/registered-again`)).status, 204)
+    const after = await aReporter('registered-again')
+    assert.deepEqual(await after.report(50, 2), [1, 2])
   })
 
   test('only places of endpoints that the caller may read are shown', async () => {

@@ -1,9 +1,12 @@
 /** The directory: lists, counts and places of endpoints, for users. */
+
+import { createCache } from '../../../kernel/cache.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { Register } from '../contract.ts'
+import { EndpointUnregistered } from '../events.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
 import {
   type Counts,
@@ -35,12 +38,21 @@ export interface Directory {
   now: Clock
 }
 
+/** Maximum number of endpoints whose newest report of a place is remembered. */
+const reportersMax = 50_000
+
 export function createDirectory(kit: Kit, applications: Applications, filters: FilterIndex): Directory {
   const { db } = kit
   const settingsOf = createDirectorySettings(applications)
   const activity = createDeferredWrites<{ endpointId: string; at: Date }>(kit, (values) => saveActivity(db.sql, values))
   const places = createDeferredWrites<ReportedPlace>(kit, (values) => saveReportedPlaces(db.sql, values))
   const sampleOf = createTextSample(db)
+  /**
+   * Times of the newest reports, in milliseconds since 1970. They may be newer than the stored times, and show that another report is late.
+   * A report that is late by less than a minute and arrives at another node is not recognized.
+   */
+  const newestReports = createCache<number>({ max: reportersMax, bus: kit.bus })
+  newestReports.dropOn(EndpointUnregistered, ({ endpointIds }) => endpointIds)
   const listDeps = { db, filters, sampleOf, isIndexed: createHasKey(applications, 'keys'), limits: defaultLimits }
   const isCounted = createHasKey(applications, 'countedKeys')
   const countDeps = {
@@ -63,7 +75,9 @@ export function createDirectory(kit: Kit, applications: Applications, filters: F
     },
     reportPlace({ endpointId, at, ...degrees }) {
       const place = toPlace(degrees.latitude, degrees.longitude)
-      if (place) places.add({ endpointId, at, ...place })
+      if (!place || at.getTime() < (newestReports.get(endpointId) ?? Number.NEGATIVE_INFINITY)) return
+      newestReports.set(endpointId, at.getTime())
+      places.add({ endpointId, at, ...place })
     },
     async flush() {
       await Promise.all([activity.flush(), places.flush()])

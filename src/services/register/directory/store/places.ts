@@ -158,7 +158,7 @@ export type ReportedPlace = Place & { endpointId: string; at: Date }
 
 /**
  * Stores places that time series reported, if the reports are newer than the stored reports, and enqueues endpoints whose place has changed.
- * The time of a report is stored even if its place is the same, so that an older report that arrives later does not replace the place.
+ * The time of a report of the same place is stored only if it is at least a minute newer, so that endpoints that do not move cost few writes.
  */
 export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
   await sql`
@@ -166,6 +166,9 @@ export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
       select e.tenant_id, e.application_name, e.seq, g.latitude, g.longitude, g.at
       from jsonb_to_recordset(${sql.json(places)}) as g("endpointId" text, latitude integer, longitude integer, at timestamptz)
         join register.endpoints e on e.endpoint_id = g."endpointId"
+        left join register.reported_places r
+          on r.tenant_id = e.tenant_id and r.application_name = e.application_name and r.seq = e.seq
+      where r.seq is null or (r.latitude, r.longitude) <> (g.latitude, g.longitude) or r.at <= g.at - interval '1 minute'
       order by e.seq),
     saved as (
       insert into register.reported_places as known (tenant_id, application_name, seq, latitude, longitude, at, moved_at)
