@@ -4,8 +4,6 @@ export class JavaThrow extends Error {
   readonly javaClass: string
   /** True for errors that `catch (Exception e)` must not catch: an exceeded limit, and `Debug.explain`. */
   readonly fatal: boolean
-  /** Always -1 and not used. The position of a runtime error is `trace.at` (compile/statements.ts). */
-  offset = -1
   /** False for an exception without a message, which Java prints as `null`. */
   readonly hasMessage: boolean
 

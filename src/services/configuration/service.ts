@@ -61,9 +61,9 @@ export function createConfiguration(
     api: {
       work: createConfigurationWork(deps),
       async effective({ tenantId, versionName, endpointId }, name = defaultName) {
-        const found = await findEffectiveId(kit.db.sql, { tenantId, versionName, endpointId, name })
-        const content = found && (await contents.find(tenantId, found.configId))
-        return content && { name, configId: found.configId, config: content.value }
+        const configId = await findEffectiveId(kit.db.sql, { tenantId, versionName, endpointId, name })
+        const content = configId && (await contents.find(tenantId, configId))
+        return content ? { name, configId, config: content.value } : undefined
       },
     },
     async stop() {

@@ -22,9 +22,8 @@ interface Deps {
 export function createDeviceOperations({ db, contents, handovers, pushes }: Deps): DeviceOperations {
   return {
     async current(endpoint, name = defaultName, known) {
-      const found = await store.findEffectiveId(db.sql, { ...endpoint, name })
-      if (!found) return undefined
-      const { configId } = found
+      const configId = await store.findEffectiveId(db.sql, { ...endpoint, name })
+      if (!configId) return undefined
       // The device already has this configuration, so its content is not sent.
       if (configId === known) return { name, configId, config: null }
       const content = await contents.find(endpoint.tenantId, configId)

@@ -25,21 +25,18 @@ const hasOwn = (sql: Sql): Fragment => sql`exists (
   select 1 from configuration.endpoint_configs o where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id
     and o.version_name = g.version_name and o.name = d.name)`
 
-/** Finds the effective configuration of one name. */
-export async function findEffectiveId(
-  sql: Sql,
-  key: ConfigurationKey,
-): Promise<{ configId: string; isDispatched: boolean } | undefined> {
+/** Finds the id of the effective configuration of one name. */
+export async function findEffectiveId(sql: Sql, key: ConfigurationKey): Promise<string | undefined> {
   const { tenantId, endpointId, versionName, name } = key
-  const [row] = await sql<{ configId: string; isDispatched: boolean }[]>`
-    select config_id, is_dispatched from (
-      select 0 as rank, config_id, dispatched_date is not null as is_dispatched from configuration.endpoint_configs
+  const [row] = await sql<{ configId: string }[]>`
+    select config_id from (
+      select 0 as rank, config_id from configuration.endpoint_configs
       where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and version_name = ${versionName} and name = ${name}
       union all
-      select 1, config_id, false from configuration.defaults
+      select 1, config_id from configuration.defaults
       where tenant_id = ${tenantId} and version_name = ${versionName} and name = ${name}) as f
     order by rank limit 1`
-  return row
+  return row?.configId
 }
 
 /** Finds the effective configurations of endpoints, for all names. */

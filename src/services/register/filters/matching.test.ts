@@ -169,7 +169,7 @@ suite('an interrupted matching', () => {
     await hold.release()
     await eventually(async () => {
       const [row] =
-        await sql`select from jobs.job where name = 'register.match-filter' and retry_count > 0 or state = 'retry'`
+        await sql`select from jobs.job where name = 'register.match-filter' and (retry_count > 0 or state = 'retry')`
       assert.ok(row)
     })
     await sql`drop trigger power_cut on kernel.bulk_tasks`
