@@ -1,8 +1,8 @@
 /** Runs a request with a signal of its own, so that its result does not keep other results in memory. */
 
 /**
- * Runs a request with its own signal, which is aborted when `signal` is aborted. A page of a list keeps the signal of its request, because
- * its `next` uses the signal. The signal of a query refers to the earlier pages, so a page with this signal would keep them in memory.
+ * Runs a request with its own signal, which is aborted if `signal` is aborted before the request ends. The first page of a list keeps this
+ * signal, because its `next` uses it. The signal of a query refers to the pages that the query had before, and would keep them in memory.
  */
 export async function untilAborted<T>(
   signal: AbortSignal | undefined,
