@@ -11,6 +11,16 @@ import { boundedBuffer, largerThan } from './bounded-buffer.ts'
 /** Maximum size of a response that is kept in memory. Pages of lists are smaller; files and CSV are streamed. */
 const textBytesMax = 200 * 1024 * 1024
 
+/** If a server does not answer within this time, a terminal shows which server the command waits for. */
+const noticeAfterMs = 5000
+
+/** Starts to wait for an answer of the host. Returns the function that ends the wait. */
+function startWait(host: string): () => void {
+  const notice = () => void import('./wait-notice.ts').then(({ noticeWait }) => noticeWait(host))
+  const timer = setTimeout(notice, noticeAfterMs).unref()
+  return () => clearTimeout(timer)
+}
+
 const answerTooLarge = () => new WaypostError(largerThan('The answer', textBytesMax), { code: 'unreadable' })
 
 type Encoding = 'gzip' | 'br'
@@ -33,13 +43,24 @@ export const nodeFetch = (async (address: string, init: RequestInit = {}): Promi
   // On the same machine, compression would only take time.
   if (!isLoopback(url.hostname)) headers['accept-encoding'] = 'br, gzip'
   const options: RequestOptions = { method: init.method ?? 'GET', headers }
+  let isEnded = false
+  let endWait = () => {}
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = open(url, options, resolve)
+    // An upload can take long without a slow server, so its wait starts when the body was sent.
+    const start = () => {
+      if (!isEnded) endWait = startWait(url.host)
+    }
+    if (isStream(init.body)) request.once('finish', start)
+    else start()
     request.on('error', (error) => reject(init.signal?.aborted ? init.signal.reason : error))
     // Node.js closes the connection without an error if the server switches to another protocol.
     request.on('close', () => reject(new Error('the connection was closed without an answer')))
     abortWith(request, init.signal)
     sendBody(request, init.body).catch((error) => request.destroy(error))
+  }).finally(() => {
+    isEnded = true
+    endWait()
   })
   return responseOf(response)
 }) as unknown as typeof fetch
@@ -54,9 +75,13 @@ function abortWith(request: ClientRequest, signal: AbortSignal | null | undefine
   request.once('close', () => signal.removeEventListener('abort', abort))
 }
 
-async function sendBody(request: ClientRequest, body: RequestInit['body']) {
-  if (body === undefined || body === null || typeof body === 'string' || ArrayBuffer.isView(body))
-    return void request.end(body ?? undefined)
+type Body = RequestInit['body']
+
+const isStream = (body: Body): body is Exclude<Body, string | ArrayBufferView<ArrayBuffer> | null | undefined> =>
+  body !== undefined && body !== null && typeof body !== 'string' && !ArrayBuffer.isView(body)
+
+async function sendBody(request: ClientRequest, body: Body) {
+  if (!isStream(body)) return void request.end(body ?? undefined)
   const { Readable, promises } = process.getBuiltinModule('node:stream')
   await promises.pipeline(Readable.fromWeb(body as never), request)
 }
