@@ -164,6 +164,7 @@ suite('a JSON Patch of an asset', () => {
       ['null', /body/],
       [Array(1001).fill(change), /1000/],
       [[{ op: 'replace', path: '', value: [] }], /definition: violates the schema/],
+      [[{ op: 'remove', path: '' }], /definition: the patch removes all of it/],
     ]
     for (const [patch, message] of wrong) assert.match(await patched({ a: 1 }, patch, 400), message)
   })

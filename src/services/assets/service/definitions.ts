@@ -38,8 +38,9 @@ export async function checkDefinition(tenantId: string, schema: string, definiti
   throw violationError('definition', `violates the schema of its asset type: ${violationText(violations)}`, violations)
 }
 
-/** Returns the definition that results from a patch. */
+/** Returns the definition that results from a patch. `undefined` means that the patch has removed the whole document. */
 export function patchedDefinition(value: unknown): Definition {
+  if (value === undefined) throw invalidField('definition', 'the patch removes all of it')
   const text = JSON.stringify(value)
   if (text.length > definitionLengthMax)
     throw invalidField('definition', `expected at most ${definitionLengthMax} characters after the patch`)
