@@ -3,11 +3,12 @@
  * arbitrarily long. Therefore this code runs only in the thread of worker-thread.ts, which has a time limit.
  */
 import { domainToASCII } from 'node:url'
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { _, Ajv, type CodeKeywordDefinition, type ErrorObject, type Options, str, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formatsPlugin, { type FormatName } from 'ajv-formats'
 import { RE2JS } from 're2js'
+import { isMultipleOf } from './multiple-of.ts'
 
 /** A violation of a schema. */
 export interface Violation {
@@ -150,12 +151,25 @@ function dialectOf($schema: unknown): Dialect {
   return dialect
 }
 
+/** Replaces the keyword of Ajv, which divides binary fractions and therefore rejects 0.3 as a multiple of 0.1. */
+const multipleOf: CodeKeywordDefinition = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+  code(cxt) {
+    const isMultiple = cxt.gen.scopeValue('func', { ref: isMultipleOf })
+    cxt.fail(_`!${isMultiple}(${cxt.data}, ${cxt.schemaCode})`)
+  },
+}
+
 /**
  * Creates an Ajv instance. Each schema has its own, because a shared instance would keep every `$id` and resolve references to schemas of
  * other users.
  */
 function newAjv(dialect: Dialect): Ajv {
   const ajv = new dialect({ ...options, validateSchema: false })
+  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
   formatsPlugin.default(ajv, { formats })
   for (const [name, isValid] of Object.entries(internationalFormats)) ajv.addFormat(name, isValid)
   return ajv
