@@ -86,8 +86,8 @@ export interface Script {
   text: string
   /** Name of a function that the script declares. It is called with the context, instead of using the script's own `return`. */
   entry?: string | undefined
-  /** True if the script is compiled but not run. */
-  compileOnly?: boolean | undefined
+  /** True if the script is parsed and compiled, but not run. The result is the JSON of `Checked`. */
+  isChecked?: boolean | undefined
 }
 
 export function createMachine({ module, worlds, memoryBytes }: MachineOptions, host: MachineHost): Machine {
@@ -154,7 +154,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
       if (owner !== newOwner) erase(image)
       owner = newOwner
       const { pointers } = image
-      const compiled = only && !only.compileOnly ? compile(image, world, only) : undefined
+      const compiled = only && !only.isChecked ? compile(image, world, only) : undefined
       const ctx = callGuest(engine, pointers, pointers.build, [newString(engine, input)])
       if (engine.exports.qjs_is_exception(ctx)) return { failure: describe(engine, pointers) }
       return { image: only ? image : takeImage(engine, pointers, 65_536), ctx, compiled, fresh: true }
@@ -173,7 +173,7 @@ function evaluate(engine: Engine, opened: Opened, script: Script, maxLength: num
   const { exports } = engine
   const compiled = opened.compiled ?? evalText(engine, wrap(script), pointers.scriptFile)
   if (exports.qjs_is_exception(compiled)) return { reply: describe(engine, pointers, '?'), kept: [] }
-  if (script.compileOnly) return { reply: '=null', kept: [] }
+  if (script.isChecked) return { reply: '=null', kept: [] }
   const length = exports.qjs_new_number(maxLength)
   const value = callGuest(engine, pointers, pointers.run, [compiled, ctx, length])
   if (exports.qjs_is_exception(value)) return { reply: describe(engine, pointers), kept: [] }

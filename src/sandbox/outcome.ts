@@ -35,6 +35,12 @@ export interface Failure extends Ended {
  */
 export type Reason = 'SYNTAX' | 'ERROR' | 'RESULT' | 'TIMEOUT' | 'MEMORY' | 'INPUT' | 'CRASH'
 
+/** The outcome of a check. */
+export type Checked =
+  | { ok: true; hasOwnReturn: boolean }
+  /** `hasOwnReturn` is absent if the text is not JavaScript. It is present if only the engine of the sandbox rejects the script. */
+  | ({ ok: false; hasOwnReturn?: boolean } & FailureText)
+
 export type FailureText = Pick<Failure, 'reason' | 'message'> & { line?: number; column?: number }
 
 /** Returns the failure as text for users: "line 3, column 14: TypeError: …". */

@@ -343,3 +343,13 @@ test('a check parses a script with the engine of the sandbox, and does not run t
   assert.equal((await check('x'.repeat(65_537))).ok, false)
   assert.equal((await check('('.repeat(30_000))).ok, false)
 })
+
+test('a check takes the time of a thread of the sandbox, not of the main thread', async () => {
+  const script = `return [${'0,'.repeat(32_000)}]`
+  const check = () => sandbox.check({ tenantId: 'acme', script })
+  await check()
+  const [all, main] = [process.cpuUsage(), process.threadCpuUsage()]
+  for (let times = 0; times < 4; times++) assert.deepEqual(await check(), { ok: true, hasOwnReturn: true })
+  const share = process.threadCpuUsage(main).user / process.cpuUsage(all).user
+  assert.ok(share < 0.3, `the main thread took ${share} of the processor time`)
+})

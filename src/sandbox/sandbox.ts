@@ -4,8 +4,7 @@ import { loadEngine } from './engine.ts'
 import type { HostCall, Job } from './job.ts'
 import { defaultLimits, inputLength, type Limits, memoryMax, scriptLength } from './limits.ts'
 import type { Script } from './machine.ts'
-import type { FailureText, Outcome } from './outcome.ts'
-import { type Parsed, parseScript } from './parse.ts'
+import type { Checked, FailureText, Outcome } from './outcome.ts'
 import { createPool, type PoolStats, SandboxStopped } from './pool.ts'
 import type { NextContext, NextOutcome } from './protocol.ts'
 
@@ -56,12 +55,8 @@ export interface Sandbox {
   }
   /** Runs several scripts, each with fresh global objects. Their common context is parsed once. */
   runAll(request: RunRequest & { scripts: Script[] }): Promise<Outcome>[]
-  /** Parses a script without running it, with the same engine that would run it. */
-  check(request: {
-    tenantId: string
-    script: string
-    isNested?: boolean
-  }): Promise<Parsed | ({ ok: false } & FailureText)>
+  /** Parses and compiles a script in a thread, without running it. Rejects with SandboxBusy or SandboxStopped. */
+  check(request: { tenantId: string; script: string; isNested?: boolean }): Promise<Checked>
   stats(): PoolStats
   stop(): Promise<void>
 }
@@ -117,11 +112,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     run: ({ script, entry, ...request }) => runAll({ ...request, scripts: [{ text: script, entry }] })[0]!,
     async check({ tenantId, script, isNested = false }) {
       if (script.length > scriptLength) return { ok: false, ...tooLong }
-      const parsed = parseScript(script)
-      if (!parsed.ok) return parsed
-      const [outcome] = runAll({ tenantId, isNested, input: 'null', scripts: [{ text: script, compileOnly: true }] })
-      const compiled = await outcome!
-      return compiled.ok ? parsed : compiled
+      const [checking] = runAll({ tenantId, isNested, input: 'null', scripts: [{ text: script, isChecked: true }] })
+      const outcome = await checking!
+      return outcome.ok ? (JSON.parse(outcome.json) as Checked) : outcome
     },
     stats: pool.stats,
     stop() {

@@ -7,7 +7,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { monotonicMs } from './clock.ts'
 import { type Limits, stepUnit } from './limits.ts'
 import { createMachine, type GuestReply, type Machine, type Opened, OutOfMemory, type Script } from './machine.ts'
-import { type FailureText, type Outcome, readFailure } from './outcome.ts'
+import { type Checked, type FailureText, type Outcome, readFailure } from './outcome.ts'
 import {
   type BatchMessage,
   type CallReply,
@@ -186,7 +186,24 @@ function startRun(unit: number, limits: Limits, isNext: boolean) {
   }
 }
 
+/** Parses and compiles a script. */
+function checkScript(script: Script, limits: Limits, open: () => Opened | { failure: GuestReply }): Outcome {
+  const result = (checked: Checked): Outcome => ({ ok: true, json: JSON.stringify(checked), kept: {}, ...ending() })
+  const parsed = parseScript!(script.text)
+  if (!parsed.ok) return result(parsed)
+  try {
+    const opened = open()
+    if ('failure' in opened) return failed(failureOfInput(opened.failure))
+    const { reply } = machine.evaluate(opened, script, limits.resultBytes, [])
+    if (reply?.[0] === '=') return result(parsed)
+    return result({ ...parsed, ...readFailure(reply, script.text, limits.resultBytes), ok: false })
+  } catch (error) {
+    return failed(failureOfHost(error))
+  }
+}
+
 function runScript(job: JobMessage, script: Script, open: () => Opened | { failure: GuestReply }): Outcome {
+  if (script.isChecked) return checkScript(script, job.limits, open)
   const { resultBytes } = job.limits
   let reply: GuestReply
   let kept: GuestReply[] = []
@@ -252,7 +269,15 @@ function failureOfHost(error: unknown): FailureText {
   return { reason: 'CRASH', message: 'the script crashed the sandbox' }
 }
 
-pool.on('message', runBatch)
+/** The parser, which is loaded for the first check. Most threads only run scripts. */
+let parseScript: typeof import('./parse.ts').parseScript | undefined
+
+const needsParser = ({ jobs }: BatchMessage) => jobs.some(({ scripts }) => scripts.some(({ isChecked }) => isChecked))
+
+pool.on('message', async (batch: BatchMessage) => {
+  if (!parseScript && needsParser(batch)) ({ parseScript } = await import('./parse.ts'))
+  runBatch(batch)
+})
 post({ type: 'ready', threadId: nativeThreadId() })
 
 /** Returns the id of this thread in Linux, so that the pool can change its priority. Returns undefined on other systems. */

@@ -1,11 +1,11 @@
 /** Decides whether the attributes of an action that is being written are scripts or literals (document 5, 5.4). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
-import { parseScript } from '../../../../sandbox/parse.ts'
+import { type Checked, failureText } from '../../../../sandbox/outcome.ts'
 import type { ValueType } from '../../model.ts'
 import { type ActionTypeDefinition, type Attribute, literalValue } from '../action-types/action-type.ts'
 import type { Deps } from './deps.ts'
-import { checkScript } from './scripts.ts'
+import { checkedScript, checkScript } from './scripts.ts'
 
 type Fields = Record<string, unknown>
 
@@ -25,33 +25,42 @@ export async function checkAttributes(
   for (const [name, attribute] of Object.entries(attributes)) {
     const text = fields[name]
     if (typeof text !== 'string') continue
-    const type = chosen[name] ?? typeOf(text)
-    if (type === 'SCRIPT') await checkScript(deps, ctx, name, text)
-    else checkLiteral(name, attribute, text, chosen[name] === undefined)
-    types[name] = type
+    types[name] = chosen[name] ?? (await typeOf(deps, ctx, name, attribute, text))
+    if (chosen[name] === 'SCRIPT') await checkScript(deps, ctx, name, text)
+    if (chosen[name] === 'LITERAL') checkLiteral(name, attribute, text)
   }
   return types
 }
 
-function typeOf(text: string): ValueType {
-  const parsed = parseScript(text)
-  return parsed.ok && parsed.hasOwnReturn ? 'SCRIPT' : 'LITERAL'
+/** Returns the type of a text for which the caller has chosen none, and checks the text. */
+async function typeOf(
+  deps: Pick<Deps, 'check'>,
+  ctx: Ctx,
+  name: string,
+  attribute: Attribute,
+  text: string,
+): Promise<ValueType> {
+  const checked = /\breturn\b/.test(text) ? await checkedScript(deps, ctx, text) : undefined
+  if (!checked?.hasOwnReturn) {
+    checkLiteral(name, attribute, text, checked)
+    return 'LITERAL'
+  }
+  if (!checked.ok) throw invalidField(name, failureText(checked))
+  return 'SCRIPT'
 }
 
-function checkLiteral(name: string, { literal, problem }: Attribute, text: string, isGuessed: boolean) {
+function checkLiteral(name: string, { literal, problem }: Attribute, text: string, checked?: Checked) {
   const parsed = literalValue(literal, text)
   const wrong = parsed ? problem?.(parsed.value) : `expected the JSON of an ${literal}, or a script`
-  if (wrong) throw invalidField(name, isGuessed ? wrong + scriptHint(text) : wrong)
+  if (wrong) throw invalidField(name, wrong + scriptHint(checked))
 }
 
 /**
  * Returns a hint if a text looks like a script but has a syntax error: the text counts as a literal only because it cannot be parsed. The
  * hint contains the position.
  */
-function scriptHint(text: string): string {
-  if (!/\breturn\b/.test(text)) return ''
-  const parsed = parseScript(text)
-  return parsed.ok
+function scriptHint(checked: Checked | undefined): string {
+  return !checked || checked.ok
     ? ''
-    : `; it is not a script, because of line ${parsed.line}, column ${parsed.column}: ${parsed.message}`
+    : `; it is not a script, because of line ${checked.line}, column ${checked.column}: ${checked.message}`
 }
