@@ -41,6 +41,19 @@ test('every mistake of a definition is reported with its position', () => {
   )
 })
 
+test('a processor that is not an object with one field is a mistake', () => {
+  for (const processor of [{}, { set: { field: 'a', value: 1 }, drop: {} }, [], null, 5])
+    assert.equal(
+      mistakeOf(processor),
+      'processors[0] parse_exception: a processor must be an object with one field, its type',
+    )
+  const inHandlers = mistakes({ processors: [{ drop: { on_failure: [{}] } }], on_failure: [{}] })
+  assert.deepEqual(
+    inHandlers.map(({ position }) => position),
+    ['processors[0].drop.on_failure[0]', 'on_failure[0]'],
+  )
+})
+
 test('wrong options are rejected with the same messages as in the search engine', () => {
   assert.equal(
     mistakeOf({ set: { field: 'a' } }),
