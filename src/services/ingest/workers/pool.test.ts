@@ -48,6 +48,25 @@ test('a document does not fail after its thread has run pipelines of more tenant
   await pool.stop()
 })
 
+test('work that ends a thread again is rejected, and later work of its tenant runs', async () => {
+  const errors: unknown[] = []
+  const pool = createPipelinePool({
+    threads: 1,
+    regexEnabled: true,
+    now: () => new Date(),
+    onError: (error) => errors.push(error),
+  })
+  const set = { tenantId: 'default', version: 1, pipelines: {} }
+  // The body of a simulation is valid JSON. Other text makes the thread fail before the first document.
+  const broken = await pool.run(set, { kind: 'simulate', pipelineId: undefined, body: '{', isVerbose: false })
+  assert.deepEqual(broken, { problem: { type: 'exception', reason: 'the thread that ran the pipeline failed' } })
+  assert.equal(errors.length, 2)
+  const body = '{"pipeline":{"processors":[]},"docs":[{"_source":{}}]}'
+  const result = await pool.run(set, { kind: 'simulate', pipelineId: undefined, body, isVerbose: false })
+  assert.ok(result && 'outcomes' in result)
+  await pool.stop()
+})
+
 test('if the operator has turned regular expressions off, they are rejected, and the rest of the language works', async () => {
   const withScript = (source: string) => ({ processors: [{ script: { source } }] })
   for (const source of ['ctx.a = ctx.b =~ /x/', "ctx.a = Pattern.quote('x')", "ctx.a = /x/.matcher('x').find()"]) {

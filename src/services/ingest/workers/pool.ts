@@ -90,6 +90,7 @@ const tooLarge: Problem = {
   type: 'circuit_breaking_exception',
   reason: 'the pipeline needs more memory than a document may',
 }
+const crashed: Problem = { type: 'exception', reason: 'the thread that ran the pipeline failed' }
 
 export function createPipelinePool(options: PoolOptions): PipelinePool {
   const state: State = {
@@ -245,7 +246,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
 
 /**
  * Handles the end of a thread. The document that was running fails. All other documents of the job whose outcome the thread has not sent
- * run on another thread.
+ * run on another thread. If a second thread ends before the next document runs, the whole job fails.
  */
 function handleExit(state: State, thread: Thread, failure: (Error & { code?: string }) | undefined) {
   state.threads.delete(thread)
@@ -256,8 +257,10 @@ function handleExit(state: State, thread: Thread, failure: (Error & { code?: str
   if (job) {
     state.replaced++
     const current = Atomics.load(thread.shared, cells.current)
-    const problem = isTooLarge ? tooLarge : tooSlow
-    if (current === 0) fail(job, problem)
+    const problem = isTooLarge ? tooLarge : failure ? crashed : tooSlow
+    // The second thread did not run this document. It ended for another reason, for example because the pipeline compiles too slowly.
+    const isRepeated = job.stuck.some(([index]) => index === current - 1)
+    if (current === 0 || isRepeated) fail(job, problem)
     else {
       job.stuck.push([current - 1, problem])
       state.queue.putBack(job)
