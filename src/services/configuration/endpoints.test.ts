@@ -237,6 +237,15 @@ suite('permissions', () => {
     }
   })
 
+  test('a caller that may read the defaults of a version but not change them gets 403', async () => {
+    const { app, defaults } = await aTestEndpoint()
+    await ok(`PUT ${defaults}`, 1)
+    const reader = as(['application:endpoint-config:read'], `application-${app}`)
+    assert.equal((await reader(`GET ${defaults}`)).status, 200)
+    assert.equal((await reader(`PUT ${defaults}`, 2)).status, 403)
+    assert.equal((await reader(`DELETE ${defaults}`)).status, 403)
+  })
+
   test('a configuration that an administrator of the platform writes belongs to the tenant of the endpoint', async () => {
     const { path } = await aTestEndpoint()
     const written = await waypost.as(aPlatformAdmin())(`PUT ${path}`, 1)

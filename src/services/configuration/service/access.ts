@@ -1,6 +1,6 @@
 /** Permissions on endpoints and versions. */
-import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
-import { onResource } from '../../../kernel/permissions.ts'
+import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
 import { NoEndpoint, NoVersion } from '../errors.ts'
@@ -53,16 +53,19 @@ export async function endpointInVersion(
 export const belongsToApplicationOf = (version: ApplicationVersionRef | undefined, endpoint: EndpointRef) =>
   version?.tenantId === endpoint.tenantId && version.applicationName === endpoint.applicationName
 
+/** Returns the version. Without `scope`, throws 403 if the caller holds one of the scopes in `reads`, and 404 if it holds none of them. */
 export async function permittedVersion(
   { applications }: Pick<AccessDeps, 'applications'>,
   ctx: Ctx,
   appVersionName: string,
   scope: string,
+  reads: string[] = ['application:read'],
 ): Promise<ApplicationVersionRef> {
   const notFound = () => NoVersion({ appVersionName })
   const version = await applications.findVersion(appVersionName)
   if (!version) throw notFound()
   const application = onResource(version.tenantId, applicationResource(version.applicationName))
-  authorizeOrNotFound(ctx, { read: 'application:read', scope }, application, notFound)
+  if (![scope, ...reads].some((held) => holds(ctx.caller, held, application))) throw notFound()
+  authorize(ctx, scope, application)
   return version
 }

@@ -25,6 +25,8 @@ export interface DefaultOperations {
 }
 
 const read = 'application:endpoint-config:read'
+/** A caller that holds one of these scopes gets 403 for a change without the permission, because it knows that the version exists. */
+const reads = ['application:read', read]
 const namesPerPage = 16
 const tooLong: Violations = {
   violations: [{ path: '', message: `the schema has more than ${schemaLengthMax} characters` }],
@@ -41,7 +43,7 @@ export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => (
   },
   async delete(ctx, { appVersionName, name }, ifMatch) {
     const scope = 'application:endpoint-config:delete'
-    const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, scope)
+    const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, scope, reads)
     const key = { tenantId, versionName, name }
     await deps.kit.db.tx(async (sql) => {
       const [, old] = await Promise.all([store.lockDefault(sql, key), store.findCurrentDefault(sql, key)])
@@ -80,7 +82,8 @@ async function put(
   ifMatch: string | undefined,
 ): Promise<store.ConfigRow> {
   const { kit, schemas, pushes } = deps
-  const version = await permittedVersion(deps, ctx, appVersionName, 'application:endpoint-config:update')
+  const scope = 'application:endpoint-config:update'
+  const version = await permittedVersion(deps, ctx, appVersionName, scope, reads)
   const payload = payloadOf(value)
   await schemas.check(version, payload.config)
   const { tenantId, versionName, applicationName } = version
