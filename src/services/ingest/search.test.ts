@@ -123,6 +123,11 @@ suite('queries', () => {
     ['a wrong order', { sort: [{ a: 'up' }] }, /sort\[0\]\.a/],
     ['a term of an object', { query: { term: { a: { value: {} } } } }, /query\.term\.a/],
     ['a wrong time zone', { query: { range: { a: { gte: 1, time_zone: 'Mars/Base' } } } }, /time_zone/],
+    [
+      'an unknown bound of a range',
+      { query: { range: { a: { gt: 1, to: 5 } } } },
+      /query\.range\.a: unknown field \[to\]/,
+    ],
     ['an interval of 0', { aggs: { a: { histogram: { field: 'x', interval: 0 } } } }, /interval/],
     [
       'an unknown interval',

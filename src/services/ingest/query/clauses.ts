@@ -81,6 +81,12 @@ export function checkField(field: unknown, at: string): string {
   return field
 }
 
+/** Rejects unknown fields. If they were ignored, the query would match more documents than it asks for. */
+function checkFields(body: object, known: readonly string[], at: string) {
+  for (const name of Object.keys(body))
+    if (!known.includes(name)) throw invalid(`${at}: unknown field [${name.slice(0, 100)}]`)
+}
+
 function scalar(value: unknown, at: string): Scalar {
   if (!isScalar(value)) throw invalid(`${at}: expected a text, number or boolean`)
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
@@ -109,10 +115,12 @@ const readTerms: Reader = (body, at, reading) => {
 }
 
 const comparisons: Comparison[] = ['gt', 'gte', 'lt', 'lte']
+const rangeFields = [...comparisons, 'time_zone', 'format', 'relation', 'boost', '_name']
 
 const readRange: Reader = (body, at, { now }) => {
   const [field, range] = fieldOf(body, at)
   if (!isObject(range)) throw invalid(`${at}.${field}: expected an object with gt, gte, lt or lte`)
+  checkFields(range, rangeFields, `${at}.${field}`)
   const timeZone = range.time_zone
   if (timeZone !== undefined && (typeof timeZone !== 'string' || !isTimeZone(timeZone)))
     throw invalid(`${at}.${field}.time_zone: expected a time zone, such as +01:00 or Europe/Berlin`)
@@ -184,8 +192,7 @@ const readBool: Reader = (body, at, reading, depth) => {
     '_name',
     'adjust_pure_negative',
   ]
-  for (const name of Object.keys(body))
-    if (!known.includes(name)) throw invalid(`${at}: unknown field [${name.slice(0, 100)}]`)
+  checkFields(body, known, at)
   const all = (name: string) =>
     (body[name] === undefined || body[name] === null ? [] : [body[name]].flat()).map((query, index) =>
       read(query, `${at}.${name}[${index}]`, reading, depth + 1),
