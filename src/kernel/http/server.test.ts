@@ -324,7 +324,7 @@ test('a request to an unknown path gets 404 without its body being parsed', asyn
   }
 })
 
-test('an unknown path is answered with 404 in the default error format', async () => {
+test('an unknown path below a root of several APIs is answered with 404 in the default error format', async () => {
   const answer = await ask('GET /api/v1/nothing?x=1')
   assert.equal(answer.status, 404)
   assert.deepEqual(answer.body, { message: 'There is no operation GET /api/v1/nothing; /docs lists all operations' })

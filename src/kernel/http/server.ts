@@ -213,9 +213,9 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
   app.decorateRequest('internalCaller', undefined)
   app.decorateRequest('auditEntry', undefined)
   app.setNotFoundHandler((request, reply) => {
-    sendError(noSuchRoute(request), messageFormat, reply)
+    sendError(noSuchRoute(request), formats.at(request.url), reply)
   })
-  app.setErrorHandler((error, request, reply) => respondWithError(log, error, request, reply, messageFormat))
+  app.setErrorHandler((error, request, reply) => respondWithError(log, error, request, reply, formats.at(request.url)))
   return app
 }
 

@@ -54,6 +54,16 @@ test('the root of the API returns the version of the server, which clients read 
   assert.equal((await waypost.as(undefined)(`GET ${asf}/`)).status, 401)
 })
 
+test('a request to a path that the platform does not have gets 404 in the format of the search engine', async () => {
+  for (const operation of ['GET /_cat/indices', `PUT /${index}`, `POST /${index}/_bulk`]) {
+    const { status, body } = await ask(operation)
+    assert.equal(status, 404, operation)
+    assert.equal(body.status, 404)
+    assert.equal(body.error.root_cause[0].type, 'resource_not_found_exception')
+    assert.equal(body.error.reason, body.message)
+  }
+})
+
 suite('searches', () => {
   test('a client may search with GET, with or without a body', async () => {
     assert.equal((await found(`GET /${index}/_search`)).hits.total.value, 3)
