@@ -110,4 +110,17 @@ suite('mappings', () => {
     assert.deepEqual(found.mappings.properties['@timestamp'], { type: 'date' })
     assert.ok(Object.keys(await expectOk(`GET ${asf}/default-*/_mapping`)).includes(endpoint.index))
   })
+
+  test('a mapping contains fields of documents that are named like members of every object', async () => {
+    const endpoint = await aCollectingEndpoint()
+    await send(endpoint, JSON.parse('{"__proto__": {"a": 1, "b": {"c": 2}}, "constructor": {"d": 3}, "toString": "x"}'))
+    const { [endpoint.index]: found } = await expectOk(`GET ${asf}/${endpoint.index}/_mapping`)
+    assert.ok(!('properties' in {}), 'the fields must not be written into the prototype of all objects')
+    const { properties } = found.mappings.properties.dataSample
+    const field = (name: string) => Object.getOwnPropertyDescriptor(properties, name)?.value
+    assert.deepEqual(field('__proto__').properties.a, { type: 'long' })
+    assert.deepEqual(field('__proto__').properties.b.properties.c, { type: 'long' })
+    assert.deepEqual(field('constructor').properties.d, { type: 'long' })
+    assert.equal(field('toString').type, 'text')
+  })
 })

@@ -73,15 +73,21 @@ function propertiesOf(fields: Field[]): Properties {
     const keys = path.split('.')
     let level = properties
     for (const key of keys.slice(0, -1)) {
-      const field = isObject(level[key]) ? level[key] : {}
+      const field = ownObject(level, key) ?? {}
       if (!isObject(field.properties)) field.properties = {}
       define(level, key, field)
       level = field.properties as Properties
     }
     const last = keys.at(-1)!
-    if (!isObject(level[last])) define(level, last, typeOf(new Set(seen.map(({ type }) => type))))
+    if (!ownObject(level, last)) define(level, last, typeOf(new Set(seen.map(({ type }) => type))))
   }
   return properties
+}
+
+/** Reads an object of the properties. For the key `__proto__`, a plain read would return the prototype of all objects. */
+function ownObject(properties: Properties, key: string): Properties | undefined {
+  const value = Object.hasOwn(properties, key) ? properties[key] : undefined
+  return isObject(value) ? value : undefined
 }
 
 /** Defines a property even if the key of the user's data is `__proto__`. */
