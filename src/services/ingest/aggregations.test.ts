@@ -43,6 +43,15 @@ suite('aggregations', () => {
     assert.deepEqual([sum.value, count.value, different.value, none.value, noSum.value], [3, 3, 2, null, 0])
   })
 
+  test('an aggregation may have the name of a member of every object', async () => {
+    const name = '__proto__'
+    const count = { value_count: { field: 'endpointId' } }
+    const found = await aggregate({ [name]: { terms: { field: 'endpointId' }, aggs: { [name]: count } } })
+    const result = (object: object) => Object.getOwnPropertyDescriptor(object, name)?.value
+    const [bucket] = result(found).buckets
+    assert.deepEqual(result(bucket), { value: bucket.doc_count })
+  })
+
   test('the maximum of a field with dates is returned in milliseconds and as a text', async () => {
     const { last } = await aggregate({ last: { max: { field: 'dataSample.at' } } })
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })

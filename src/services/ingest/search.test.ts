@@ -36,6 +36,16 @@ suite('queries', () => {
     ['terms of nothing', () => ({ terms: { [f('n')]: [] } }), []],
     ['term of an unknown field', () => ({ term: { 'no.such.field': 1 } }), []],
     ['range of numbers', () => ({ range: { [f('temperature')]: { gte: 10, lt: 30 } } }), [1, 2]],
+    [
+      'range with from and to',
+      () => ({ range: { [f('temperature')]: { from: 10, to: 30, include_upper: false } } }),
+      [1, 2],
+    ],
+    [
+      'range with from, without it',
+      () => ({ range: { [f('temperature')]: { from: 10, to: null, include_lower: false } } }),
+      [2, 3],
+    ],
     ['range of numbers as text', () => ({ range: { [f('temperature')]: { gt: '10' } } }), [2, 3, 4]],
     ['range of dates', () => ({ range: { [f('at')]: { gte: '2026-01-01', lte: '2026-01-01' } } }), [1, 2, 3]],
     [
@@ -125,9 +135,10 @@ suite('queries', () => {
     ['a wrong time zone', { query: { range: { a: { gte: 1, time_zone: 'Mars/Base' } } } }, /time_zone/],
     [
       'an unknown bound of a range',
-      { query: { range: { a: { gt: 1, to: 5 } } } },
-      /query\.range\.a: unknown field \[to\]/,
+      { query: { range: { a: { gtee: 1 } } } },
+      /query\.range\.a: unknown field \[gtee\]/,
     ],
+    ['a wrong include_lower', { query: { range: { a: { from: 1, include_lower: 1 } } } }, /include_lower/],
     ['an interval of 0', { aggs: { a: { histogram: { field: 'x', interval: 0 } } } }, /interval/],
     [
       'an unknown interval',

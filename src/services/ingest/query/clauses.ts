@@ -115,7 +115,22 @@ const readTerms: Reader = (body, at, reading) => {
 }
 
 const comparisons: Comparison[] = ['gt', 'gte', 'lt', 'lte']
-const rangeFields = [...comparisons, 'time_zone', 'format', 'relation', 'boost', '_name']
+const olderBounds = ['from', 'to', 'include_lower', 'include_upper'] as const
+const rangeFields = [...comparisons, ...olderBounds, 'time_zone', 'format', 'relation', 'boost', '_name']
+
+/** Returns the limits by comparison. Older clients of the search engine send `from` and `to` with `include_lower` and `include_upper`. */
+function limitsOf(range: Record<string, unknown>, at: string): [Comparison, name: string, limit: unknown][] {
+  const isIncluded = (name: string) => {
+    const value = range[name] ?? true
+    if (typeof value !== 'boolean') throw invalid(`${at}.${name}: expected true or false`)
+    return value
+  }
+  const older: [Comparison, string, unknown][] = [
+    [isIncluded('include_lower') ? 'gte' : 'gt', 'from', range.from],
+    [isIncluded('include_upper') ? 'lte' : 'lt', 'to', range.to],
+  ]
+  return [...comparisons.map((name): [Comparison, string, unknown] => [name, name, range[name]]), ...older]
+}
 
 const readRange: Reader = (body, at, { now }) => {
   const [field, range] = fieldOf(body, at)
@@ -125,10 +140,9 @@ const readRange: Reader = (body, at, { now }) => {
   if (timeZone !== undefined && (typeof timeZone !== 'string' || !isTimeZone(timeZone)))
     throw invalid(`${at}.${field}.time_zone: expected a time zone, such as +01:00 or Europe/Berlin`)
   const bounds: [Comparison, Bound][] = []
-  for (const comparison of comparisons) {
-    const limit = range[comparison]
+  for (const [comparison, name, limit] of limitsOf(range, `${at}.${field}`)) {
     if (limit === undefined || limit === null) continue
-    const path = `${at}.${field}.${comparison}`
+    const path = `${at}.${field}.${name}`
     const up = comparison === 'gt' || comparison === 'lte'
     bounds.push([comparison, boundOf(scalar(limit, path), { now, up, timeZone }, path)])
   }

@@ -26,6 +26,9 @@ interface Search {
 
 type Result = Record<string, unknown>
 
+/** Creates an object without a prototype, because an aggregation may have any name, also `__proto__`. */
+const resultOf = (members: object = {}): Result => Object.assign(Object.create(null), members)
+
 /** The groups (buckets) of one level of an aggregation, by the text of their keys from the top level down. */
 type Groups = Map<string, Result>
 const topKey = '[]'
@@ -36,7 +39,7 @@ export async function aggregate(
   aggregations: Aggregation[],
   isEmpty: boolean,
 ): Promise<Result> {
-  const result: Result = {}
+  const result = resultOf()
   const counted = { ...search, buckets: 0 }
   if (!isEmpty && aggregations.length > 0) await readInParallel(search.sql)
   await addAll(counted, aggregations, [], new Map([[topKey, result]]), isEmpty)
@@ -132,7 +135,7 @@ function bucketsOf(search: Search, grouping: Grouping, rows: GroupRow[], metrics
   ]
   if (empty.length > 0) all.sort((a, b) => Number(a.keys.at(-1)) - Number(b.keys.at(-1)))
   return all.map((row) => {
-    const bucket: Result = { ...keyResult(grouping, row.keys.at(-1)!), doc_count: row.count }
+    const bucket = resultOf({ ...keyResult(grouping, row.keys.at(-1)!), doc_count: row.count })
     for (const [index, metric] of metrics.entries())
       bucket[metric.name] = metricResult(search, metric, row.values[index]!)
     return { row, bucket }
