@@ -22,6 +22,7 @@ export type NotSentReason =
   | 'not_observed'
   | 'extension_not_allowed'
   | 'queue_full'
+  | 'packet_too_large'
   | 'token_not_valid'
 
 /** A message that a network between device and platform has received, such as a LoRaWAN uplink. */

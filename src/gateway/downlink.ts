@@ -28,8 +28,8 @@ export interface Downlink {
   send: Gateway['send']
   sendHere: Gateway['sendHere']
   nodesOf: Gateway['nodesOf']
-  /** Sends to an endpoint that is connected to this node. Returns false if the connection is closed or its queue is full. */
-  push(binding: Binding, push: Push): boolean
+  /** Sends to an endpoint that is connected to this node. If that is not possible, returns the reason. */
+  push(binding: Binding, push: Push): NotSentReason | undefined
   /** Counts and logs a push that no device got. */
   notSent(endpointId: string, push: Push, reason: NotSentReason): void
 }
@@ -164,7 +164,8 @@ function drop(parts: Parts, transit: Addressed, reason: NotSentReason, settle: S
 }
 
 function deliverTo(parts: Parts, binding: Binding, transit: Addressed, settle: Settle) {
-  if (!sendToConnection(parts, binding, transit.push, settle)) drop(parts, transit, 'queue_full', settle)
+  const reason = sendToConnection(parts, binding, transit.push, settle)
+  if (reason) drop(parts, transit, reason, settle)
 }
 
 const createSettle =
@@ -199,7 +200,7 @@ async function outcomeOfSendingHere(
   if (!binding.connection?.open) return 'not_connected'
   const current = latest()
   if (!current) return 'withdrawn'
-  return sendToConnection(parts, binding, current, undefined, { transient: true }) ? 'sent' : 'queue_full'
+  return sendToConnection(parts, binding, current, undefined, { transient: true }) ?? 'sent'
 }
 
 async function nodesOf({ kit: { db, members }, findBinding }: Parts, sql: Sql, endpointIds: string[]) {
@@ -214,25 +215,27 @@ async function nodesOf({ kit: { db, members }, findBinding }: Parts, sql: Sql, e
 
 const deliveries = { delivered: 'delivered', queued: 'queued', lost: 'offline' } as const
 
+/** Sends the push to the connection. If that is not possible, returns the reason, and `settle` is not called. */
 function sendToConnection(
   parts: Parts,
   binding: Binding,
   push: Push,
   settle?: Settle,
   { transient = false } = {},
-): boolean {
+): NotSentReason | undefined {
   const { connection, versionName, token, endpointTokenId: recipientId } = binding
-  if (!connection?.open) return false
+  if (!connection?.open) return 'not_connected'
   const topic = topicOf({ versionName, token }, push)
   const payload = payloadOf(push.payload)
   const { subscriptions } = connection.state
   const qos = pushQos(subscriptions, topic)
   const message = withIdentifiers(subscriptions, { topic, payload, qos, recipientId, transient })
-  if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
+  if (!connection.accepts(message)) return 'packet_too_large'
+  if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return 'queue_full'
   const endpoint = endpointOf(binding)
   record(parts, endpoint, push, payload, 'sent')
   parts.extensions().get(push.extension)?.handedOver?.(endpoint, push)
-  return true
+  return undefined
 }
 
 /** These objects are shared by all records, because the traffic log caches the JSON text of each object. */

@@ -3,7 +3,7 @@
  * reconnecting fleet does not occupy the database. An endpoint that changes its connection while it is queued is processed once.
  */
 import type { Kit } from '../kernel/define-service.ts'
-import type { Extension, Push } from '../kernel/device.ts'
+import type { Extension } from '../kernel/device.ts'
 import type { Binding } from './connection-state.ts'
 import { type Downlink, endpointOf } from './downlink.ts'
 import type { Identify } from './identify.ts'
@@ -25,7 +25,7 @@ export function createPushOnConnect(
     identify: Pick<Identify, 'extensionOf'>
     observation: Pick<Observation, 'observes'>
     find(endpointId: string): Binding | undefined
-    push(binding: Binding, push: Push): boolean
+    push: Downlink['push']
     notSent: Downlink['notSent']
   },
 ): PushOnConnect {
@@ -56,7 +56,10 @@ export function createPushOnConnect(
           const current = deps.find(endpointId)
           if (push.name !== undefined && !isObserved(push.name)) deps.notSent(endpointId, push, 'not_observed')
           else if (!current) deps.notSent(endpointId, push, 'not_connected')
-          else if (!deps.push(current, push)) deps.notSent(endpointId, push, 'queue_full')
+          else {
+            const reason = deps.push(current, push)
+            if (reason) deps.notSent(endpointId, push, reason)
+          }
         }
       } catch (error) {
         pushOnConnectFailed(log, { err: error, endpointId, extension: extension.name })

@@ -46,6 +46,33 @@ test('sendHere sends only to endpoints that are connected to this node; nodesOf 
   await again.end()
 })
 
+for (const qos of [0, 1] as const)
+  test(`a push of QoS ${qos} that is larger than the client accepts is not handed over, and the sender gets the reason`, async () => {
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
+    const device = await connected(Number(new URL(one.mqttUrl).port), {
+      clientId: `small ${endpointId}`,
+      protocolVersion: 5,
+      properties: { maximumPacketSize: 200 },
+    })
+    const filter = qos === 0 ? `${prefix}/json/#` : `${prefix}/#`
+    device.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos }] })
+    await device.next('suback')
+    await eventually(() => assert.ok(here.isConnected(endpointId)))
+    const handedOver: unknown[] = []
+    one.test.handedOver = (endpoint, { payload }) => void handedOver.push([endpoint.endpointId, payload])
+    const large = { ...push, payload: 'x'.repeat(300) }
+    assert.equal(await here.sendHere(endpointId, large), 'packet_too_large')
+    const { delivery } = await here.send(one.waypost.kit.db.sql, endpointId, large)
+    assert.equal(await delivery, 'offline')
+    assert.equal(await here.sendHere(endpointId, push), 'sent')
+    assert.equal(String((await device.next('publish')).payload), JSON.stringify(push.payload))
+    assert.deepEqual(handedOver, [[endpointId, push.payload]])
+    const metrics = await one.waypost.kit.metrics.text()
+    assert.match(metrics, /pushes_not_sent_total\{extension="test",reason="packet_too_large"\} [1-9]/)
+    delete one.test.handedOver
+    device.destroy()
+  })
+
 const sessions = [
   ['of a client that disconnected', true],
   ['that another connection takes over', false],

@@ -95,6 +95,8 @@ export interface Connection<S = unknown> {
    * if the queue is full or the connection is closed. Otherwise `settled` is called once with the outcome.
    */
   send(message: Message, settled?: Settled): boolean
+  /** Returns false if the packet of this message would be larger than the client accepts. `send` would drop such a message. */
+  accepts(message: Message): boolean
   /** Sends the messages with this `recipientId` that `Host.mustWait` has held back. */
   release(recipientId: string): void
   close(reason: CloseReason, why: string): void

@@ -110,6 +110,33 @@ test('the server drops messages above the maximum packet size of the client', as
   assert.deepEqual([reasonCode, properties?.reasonString], [0x81, undefined])
 })
 
+test('a connection accepts exactly the messages that fit the maximum packet size of the client', async () => {
+  const properties = { topicAliasMaximum: 1, maximumPacketSize: 40 }
+  const { client, connection } = await withClient({ protocolVersion: 5, properties })
+  const topic = 'a/long/topic'
+  const ofSize = (bytes: number, qos: Qos) => message(topic, qos, { payload: Buffer.alloc(bytes) })
+  // Fixed header 2, length of the topic 2, topic 12, length of the properties 1, at QoS 1 the packet id 2.
+  const largest = { 0: 23, 1: 21 }
+  for (const qos of [0, 1] as const) {
+    assert.deepEqual(
+      [0, 1].map((more) => connection.accepts(ofSize(largest[qos] + more, qos))),
+      [true, false],
+    )
+    // The message fits only without a new alias.
+    connection.send(ofSize(largest[qos], qos))
+    assert.deepEqual((await client.next('publish')).payload, Buffer.alloc(largest[qos]))
+  }
+  connection.send(message(topic))
+  await client.next('publish')
+  // With a known alias, three bytes replace the topic.
+  assert.deepEqual(
+    [9, 10].map((more) => connection.accepts(ofSize(largest[0] + more, 0))),
+    [true, false],
+  )
+  connection.send(ofSize(largest[0] + 9, 0))
+  assert.equal((await client.next('publish')).payload.length, largest[0] + 9)
+})
+
 test('the server uses as many topic aliases as the client allows', async () => {
   const { client, connection } = await withClient({
     protocolVersion: 5,

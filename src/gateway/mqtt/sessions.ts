@@ -18,6 +18,7 @@ import type { SessionStore } from './session-store.ts'
 import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
 import { sweep, sweepEveryMs } from './sweep.ts'
 import { createRecheck } from './undeliverable.ts'
+import { accepts } from './writer.ts'
 
 export interface SessionOptions {
   store: SessionStore
@@ -118,6 +119,7 @@ function newPeer(layer: Layer, stream: Duplex, origin: Origin): Peer {
     claim: 0,
     state: undefined,
     send,
+    accepts,
     release,
     evict,
     close: closeConnection,

@@ -142,22 +142,20 @@ export function writePublish(
   properties: MessageProperties | undefined,
 ): boolean {
   const { payload, qos } = message
-  // QoS 2 gets no alias, because MQTT.js (5.16) passes a message of QoS 2 with an alias to its program without the topic.
-  const alias = peer.aliasesOutMax > 0 && qos < 2 ? aliasFor(peer, message.topic) : 0
+  let alias = mayHaveAlias(peer, message) ? aliasFor(peer, message.topic) : 0
+  let encodedProperties = encodeProperties(peer, properties, alias)
+  let length = lengthOf(message, alias, encodedProperties)
+  if (alias > 0 && packetBytesOf(length) > peer.packetBytesMax) {
+    // The message may fit without the property of the new alias.
+    peer.aliasesOut!.delete(message.topic)
+    alias = 0
+    encodedProperties = encodeProperties(peer, properties, alias)
+    length = lengthOf(message, alias, encodedProperties)
+  }
+  const packetBytes = packetBytesOf(length)
+  if (packetBytes > peer.packetBytesMax) return false
   const topic = alias < 0 ? '' : message.topic
   const topicBytes = Buffer.byteLength(topic)
-  let encodedProperties: Buffer | undefined
-  if (peer.version === 5)
-    encodedProperties = propertyBytes(
-      alias === 0 ? (properties as Properties) : { ...properties, topicAlias: Math.abs(alias) },
-    )
-  const length =
-    2 + topicBytes + (qos > 0 ? 2 : 0) + (encodedProperties ? encodedProperties.length : 0) + payload.length
-  const packetBytes = 1 + variableIntegerBytes(length) + length
-  if (packetBytes > peer.packetBytesMax) {
-    if (alias > 0) peer.aliasesOut!.delete(message.topic)
-    return false
-  }
   const at = reserve(peer, packetBytes)
   const out = peer.out!
   out[at] = 0x30 | (isDuplicate ? 8 : 0) | (qos << 1) | (message.retain ? 1 : 0)
@@ -176,6 +174,31 @@ export function writePublish(
   payload.copy(out, position)
   return true
 }
+
+/** Implements `Connection.accepts`. */
+export function accepts(this: Peer, message: Message): boolean {
+  if (this.packetBytesMax === Infinity) return true
+  const known = mayHaveAlias(this, message) ? this.aliasesOut?.get(message.topic) : undefined
+  const alias = known === undefined ? 0 : -known
+  const properties = encodeProperties(this, message.properties, alias)
+  return packetBytesOf(lengthOf(message, alias, properties)) <= this.packetBytesMax
+}
+
+/** QoS 2 gets no alias, because MQTT.js (5.16) passes a message of QoS 2 with an alias to its program without the topic. */
+const mayHaveAlias = (peer: Peer, { qos }: Message) => peer.aliasesOutMax > 0 && qos < 2
+
+function encodeProperties(peer: Peer, properties: MessageProperties | undefined, alias: number): Buffer | undefined {
+  if (peer.version !== 5) return undefined
+  return propertyBytes(alias === 0 ? (properties as Properties) : { ...properties, topicAlias: Math.abs(alias) })
+}
+
+/** Returns the remaining length of PUBLISH. With a negative alias, the packet contains no topic. */
+function lengthOf({ topic, qos, payload }: Message, alias: number, properties: Buffer | undefined): number {
+  const topicBytes = alias < 0 ? 0 : Buffer.byteLength(topic)
+  return 2 + topicBytes + (qos > 0 ? 2 : 0) + (properties ? properties.length : 0) + payload.length
+}
+
+const packetBytesOf = (length: number) => 1 + variableIntegerBytes(length) + length
 
 /** Returns the alias of a topic. The number is negative if the client already has this alias, and 0 if all aliases are used. */
 function aliasFor(peer: Peer, topic: string): number {
