@@ -5,12 +5,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
+import { connected } from '../../../test/harness/mqtt-raw.ts'
 import type { Push } from '../../kernel/device.ts'
 import commandService from './index.ts'
 import { createDispatch, type Dispatch } from './service/dispatch.ts'
 import { createStoreResults } from './service/results.ts'
 
-const { admin, aProvisionedEndpoint, waypost } = await openGateway({
+const { admin, aProvisionedEndpoint, mqttUrl, waypost } = await openGateway({
   services: [...services, commandService],
   environment: { WAYPOST_COMMAND_AWAIT_SECONDS: '2' },
 })
@@ -54,6 +55,29 @@ test('a command is not pushed again if its result was stored after the command w
   )
   // This test stores no result. A reported result removes the command from the current push only, not from later pushes.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
+})
+
+test('outstanding commands that together are larger than the client accepts are sent in several pushes', async () => {
+  const { endpointId, prefix } = await aProvisionedEndpoint()
+  const topic = prefix.replace('/test/', '/cex/')
+  const invoke = (type: string, payload: unknown) =>
+    admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/${type}?awaitTimeout=0`, payload)
+  for (const length of [60, 60, 500, 60, 60]) await invoke('load', { text: 'x'.repeat(length) })
+  const device = await connected(Number(new URL(mqttUrl).port), {
+    protocolVersion: 5,
+    properties: { maximumPacketSize: 300 },
+  })
+  const idsOfNextPush = async () =>
+    JSON.parse(String((await device.next('publish')).payload)).map(({ id }: { id: number }) => id)
+  device.send({ cmd: 'publish', topic: `${topic}/result/none`, payload: '[]', qos: 0, dup: false, retain: false })
+  const received: number[] = []
+  while (received.length < 4) received.push(...(await idsOfNextPush()))
+  assert.deepEqual(received, [1, 2, 4, 5])
+  await invoke('reboot', {})
+  assert.deepEqual(await idsOfNextPush(), [6], 'the commands before were pushed only once')
+  const { body } = await admin(`GET /cex/api/v1/endpoints/${endpointId}/commands/load/3`)
+  assert.equal(body.status, 'PENDING')
+  device.destroy()
 })
 
 test('a repeated result prevents a push of the command, although it changes nothing in the database', async () => {

@@ -202,30 +202,48 @@ async function pushAll(
   state: Pushed,
   commands: store.OutstandingRow[],
 ): Promise<boolean> {
-  const { gateway, pushed } = parts
-  const answered = parts.answered.get(endpoint.endpointId)
   const due = commands.filter(({ id }) => !state.beyond?.has(id))
   for (const [type, ofType] of Map.groupBy(due, (command) => command.type)) {
-    if (gateway.connectionOf(endpoint.endpointId) !== connection) return false
-    const outcome = await gateway.sendHere(
-      endpoint.endpointId,
-      commandPush(type, ofType),
-      answered && (() => pushOfUnanswered(type, ofType, answered)),
-    )
-    if (outcome === 'not_connected') return false
-    if (outcome === 'queue_full') {
-      pushed.set(connection, state)
+    const failed = await pushType(parts, endpoint, connection, state, type, ofType)
+    if (failed === 'queue_full') {
+      parts.pushed.set(connection, state)
       retry(parts, endpoint, state)
-      return false
     }
-    if (outcome === 'sent') parts.dispatched(endpoint, ofType)
-    state.beyond ??= new Set()
-    for (const { id } of ofType) state.beyond.add(id)
+    if (failed) return false
   }
   state.upTo = Math.max(state.upTo, commands.at(-1)!.id)
   delete state.beyond
-  pushed.set(connection, state)
+  parts.pushed.set(connection, state)
   return true
+}
+
+/** Pushes commands of one type; their halves if the device does not accept such a large packet. Returns the reason if a push failed. */
+async function pushType(
+  parts: Parts,
+  endpoint: store.EndpointKey,
+  connection: object,
+  state: Pushed,
+  type: string,
+  commands: store.OutstandingRow[],
+): Promise<'not_connected' | 'queue_full' | undefined> {
+  const { gateway } = parts
+  if (gateway.connectionOf(endpoint.endpointId) !== connection) return 'not_connected'
+  const answered = parts.answered.get(endpoint.endpointId)
+  const outcome = await gateway.sendHere(
+    endpoint.endpointId,
+    commandPush(type, commands),
+    answered && (() => pushOfUnanswered(type, commands, answered)),
+  )
+  if (outcome === 'not_connected' || outcome === 'queue_full') return outcome
+  if (outcome === 'packet_too_large' && commands.length > 1) {
+    const middle = commands.length >> 1
+    const pushPart = (part: store.OutstandingRow[]) => pushType(parts, endpoint, connection, state, type, part)
+    return (await pushPart(commands.slice(0, middle))) ?? (await pushPart(commands.slice(middle)))
+  }
+  if (outcome === 'sent') parts.dispatched(endpoint, commands)
+  state.beyond ??= new Set()
+  for (const { id } of commands) state.beyond.add(id)
+  return undefined
 }
 
 function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answered: Set<string>) {
