@@ -53,6 +53,20 @@ test('a POST with any Content-Type is a message and is answered with 200', async
   assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
 })
 
+test('a request whose target is a whole URL, as clients send it to a proxy, is a message', async () => {
+  const { prefix } = await aProvisionedEndpoint()
+  const { hostname, port } = new URL(httpUrl)
+  for (const origin of ['http://devices.example', 'HTTPS://devices.example:8443'])
+    for (const root of ['/', '/kpc/']) {
+      const count = extension.messages.length
+      const sending = request({ hostname, port, method: 'POST', path: `${origin}${root}${prefix}/json?a=/b` }).end('1')
+      const [response] = await once(sending, 'response')
+      response.resume()
+      assert.equal(response.statusCode, 200)
+      assert.equal(extension.messages.length, count + 1)
+    }
+})
+
 test('a compressed message is answered with 415; other values of Content-Encoding are ignored', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const count = extension.messages.length

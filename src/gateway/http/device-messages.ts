@@ -187,7 +187,9 @@ function send(
 /** Returns the topic. It is taken from the raw URL, because the router normalizes slashes, and slashes are significant in topics. */
 function topicOf(url: string): string {
   const at = url.indexOf('?')
-  const path = at < 0 ? url : url.slice(0, at)
+  const target = at < 0 ? url : url.slice(0, at)
+  // A client that uses a proxy sends the whole URL (RFC 9112, 3.2.2).
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/]*/i, '')
   const topic = path.startsWith('/kpc/') ? path.slice(5) : path.slice(1)
   if (!topic.includes('%')) return topic
   try {
