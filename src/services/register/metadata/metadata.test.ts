@@ -149,6 +149,11 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { whole: 1 })
   })
 
+  test('a metadata patch without a body is answered with 400', async () => {
+    const { status, body } = await patch(await aDevice(), '')
+    assert.deepEqual([status, body.message], [400, 'body: expected an array of operations'])
+  })
+
   test('a metadata patch is answered with 409 if a test operation fails and 415 for another content type', async () => {
     const id = await aDevice({ a: 1 })
     const operations = [{ op: 'test', path: '/a', value: 2 }]

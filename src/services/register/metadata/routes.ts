@@ -39,9 +39,10 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   http.patch(
     metadataPath,
     { schema: schemas.patchMetadata, config: { ...update, mediaType: schemas.patchType } },
-    async ({ ctx, params, body, headers }, reply) => {
+    async ({ ctx, params, body, headers, raw }, reply) => {
       const contentType = headers['content-type'] ?? 'none'
-      if (!contentType.toLowerCase().startsWith(schemas.patchType)) {
+      // The Content-Type of a request without a body has been removed.
+      if (!raw.emptyBody && !contentType.toLowerCase().startsWith(schemas.patchType)) {
         // The metadata is read first, so that a request for an endpoint that the caller may not read gets 404 and not 415.
         await metadata.read(ctx, params.endpointId)
         throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
