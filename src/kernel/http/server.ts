@@ -35,6 +35,7 @@ import { mountRoutes, type Operation, plugin, scopesOf } from './routes.ts'
 import { isSecure, type SecureTransport, secureTransport } from './secure-transport.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { createUnreadResponses, type UnreadLimit } from './unread-responses.ts'
+import { answerUnreadable } from './unreadable-requests.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -185,6 +186,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
     frameworkErrors: (error, request, reply) =>
       respondWithError(log, error, request as never, reply as never, formats.at(request.url)),
+    clientErrorHandler: answerUnreadable,
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
     // Our own response uses the error format of the API and contains Retry-After.
