@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 
 interface ParseError extends Error {
   code?: string
-  /** What the parser expected, such as "Invalid header value char". */
+  /** The rule that the request breaks, such as "Invalid header value char". */
   reason?: string
 }
 
@@ -18,7 +18,7 @@ const answers: Record<string, [status: string, message: string]> = {
 }
 
 export function answerUnreadable(error: ParseError, socket: Socket): void {
-  // Nobody receives an answer if the client has closed the connection.
+  // A client that has closed the connection receives no answer.
   if (error.code !== 'ECONNRESET' && socket.writable) socket.write(answerOf(error))
   socket.destroy(error)
 }
