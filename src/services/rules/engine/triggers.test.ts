@@ -125,6 +125,29 @@ suite('points', () => {
     await sensor.end()
     assert.deepEqual(returned(await traces(1)), [[['auto~t'], [1, 2], 2, 2, [1, 2], null]])
   })
+
+  test('points of series and values with names of built-in members, such as constructor, are stored and start a rule', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { traces } = await aTriggeredRule(
+      'endpoint-time-series-updated',
+      { appName: endpoint.app, timeSeriesNames: ['constructor', '__proto__'] },
+      `return [JSON.stringify(ctx.trigger.endpointTimeSeriesUpdated), ctx.endpoint.getTimeSeries('toString').last(),
+         ctx.endpoint.getTimeSeries('__proto__').last().values.value]`,
+    )
+    const point = '{"timestamp":1000,"values":{"__proto__":1,"value":2}}'
+    await expectStatus(
+      204,
+      `PUT /epts/api/v1/app-versions/${endpoint.version}/time-series/data`,
+      JSON.parse(`{"${endpoint.endpointId}":{"constructor":[${point}],"__proto__":[${point}]}}`),
+    )
+    const [[text, none, value]] = returned(await traces(1)) as [[string, unknown, unknown]]
+    const published = point.replace('1000', '"1970-01-01T00:00:01.000Z"')
+    assert.deepEqual(
+      Object.entries(JSON.parse(text)).sort(),
+      Object.entries(JSON.parse(`{"__proto__":[${published}],"constructor":[${published}]}`)),
+    )
+    assert.deepEqual([none, value], [null, 2])
+  })
 })
 
 suite('metadata', () => {

@@ -85,17 +85,20 @@ export function createReplay(deps: {
   /** Combines values with the same series, time and number into one point. */
   async function pointsOf(watched: Watched, values: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
-    const points = new Map<string, { first: SingleValue; seriesName: string; values: Record<string, Value> }>()
+    const points = new Map<string, { first: SingleValue; seriesName: string; values: Map<string, Value> }>()
     for (const single of values) {
       const selected = series.get(single.seriesId)
       if (!selected || (keptSince && single.timestamp < keptSince(selected.name))) continue
       const key = `${single.endpointId}\n${selected.name}\n${single.timestamp}\n${single.written}`
-      const point = points.get(key) ?? { first: single, seriesName: selected.name, values: {} }
-      point.values[selected.valueName] = single.value
+      const point = points.get(key) ?? { first: single, seriesName: selected.name, values: new Map() }
+      point.values.set(selected.valueName, single.value)
       points.set(key, point)
     }
     return [...points.values()].map(({ first: { endpointId, timestamp, written }, seriesName, values }) =>
-      livePoint({ endpointId, seriesName, timestamp: new Date(timestamp).toISOString(), values }, written),
+      livePoint(
+        { endpointId, seriesName, timestamp: new Date(timestamp).toISOString(), values: Object.fromEntries(values) },
+        written,
+      ),
     )
   }
 

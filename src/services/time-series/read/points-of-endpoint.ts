@@ -21,19 +21,27 @@ export function createPointsOfEndpoint(
       const request = { ...filterOf(series), until: undefined, offset: 0, limit: limits.points }
       const text = await textOf(await last.read(system(series.tenantId), request), limits.bytes)
       if (text === undefined) return 'more bytes'
-      const found = JSON.parse(text) as Record<string, Record<string, Point[]>>
-      return found[series.endpointId]?.[series.seriesName] ?? []
+      return pointsIn(JSON.parse(text), series)
     },
     async pointsBetween(series, span, limits) {
       const request = { ...filterOf(series), span, descending: false, reduction: undefined, format: 'json' as const }
       const text = await textOf(await data.read(system(series.tenantId), request), limits.bytes)
       if (text === undefined) return 'more bytes'
-      const found = JSON.parse(text) as Record<string, Record<string, Point[]>>[]
-      const points = found.flatMap((element) => element[series.endpointId]?.[series.seriesName] ?? [])
+      const points = (JSON.parse(text) as PointsByEndpoint[]).flatMap((element) => pointsIn(element, series))
       return points.length > limits.points ? 'more points' : points
     },
     timeOf: (text) => timeOf(text, now()),
   }
+}
+
+type PointsByEndpoint = Record<string, Record<string, Point[]>>
+
+function pointsIn(
+  found: PointsByEndpoint,
+  { endpointId, seriesName }: { endpointId: string; seriesName: string },
+): Point[] {
+  const bySeries = Object.hasOwn(found, endpointId) ? found[endpointId]! : {}
+  return Object.hasOwn(bySeries, seriesName) ? bySeries[seriesName]! : []
 }
 
 /** Returns the whole response; undefined if it has more than `bytesMax` bytes. */

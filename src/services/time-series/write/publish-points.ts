@@ -4,6 +4,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
 import { namesOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
+import type { Value } from '../points.ts'
 import type { Rows } from './rows.ts'
 
 const pointsPerEvent = 500
@@ -33,22 +34,22 @@ export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint
   const { endpointId, versionName, messageId, cause } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtenTimes[row]! / 1000).toISOString()
-  const bySeries = new Map<string, StoredPoint>()
+  const bySeries = new Map<string, [valueName: string, value: Value][]>()
   for (const [index, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
     const [seriesName, valueName] = namesOf(field)
-    const existing = bySeries.get(seriesName)
-    const point = existing ?? {
-      endpointId,
-      versionName,
-      seriesName,
-      timestamp,
-      ingestionTimestamp,
-      ...(cause !== undefined && { cause }),
-      ...(messageId !== undefined && { messageId }),
-      values: {},
-    }
-    point.values[valueName] = rows.values[row]![index]!
-    if (!existing) bySeries.set(seriesName, point)
+    const entry: [string, Value] = [valueName, rows.values[row]![index]!]
+    const entries = bySeries.get(seriesName)
+    if (entries) entries.push(entry)
+    else bySeries.set(seriesName, [entry])
   }
-  return [...bySeries.values()]
+  return Array.from(bySeries, ([seriesName, entries]) => ({
+    endpointId,
+    versionName,
+    seriesName,
+    timestamp,
+    ingestionTimestamp,
+    ...(cause !== undefined && { cause }),
+    ...(messageId !== undefined && { messageId }),
+    values: Object.fromEntries(entries),
+  }))
 }

@@ -5,7 +5,7 @@ import type { CommandDispatched, CommandResultReceived } from '../../../commands
 import type { MetadataUpdated } from '../../../register/events.ts'
 import type { PointsStored, SamplesReceived } from '../../../time-series/events.ts'
 import type { AlertChanged } from '../../events.ts'
-import type { RuleEvent, SeriesPayload } from './rule-event.ts'
+import type { PointPayload, RuleEvent, SeriesPayload } from './rule-event.ts'
 
 type PayloadOf<E> = E extends EventType<infer P> ? P : never
 
@@ -72,7 +72,7 @@ export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): Ten
 
 /** Creates one event for each endpoint and message. The event contains the points of each series, ordered by time. */
 export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () => string): TenantEvents[] {
-  const byMessage = new Map<string, RuleEvent & { payload: SeriesPayload }>()
+  const byMessage = new Map<string, { event: RuleEvent; series: Map<string, PointPayload[]> }>()
   const byTenant = new Map<string, RuleEvent[]>()
   for (const { tenantId, applicationName, points } of stored)
     for (const {
@@ -86,9 +86,9 @@ export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () 
       cause,
     } of points) {
       const key = `${endpointId} ${messageId}`
-      let event = byMessage.get(key)
-      if (!event) {
-        event = {
+      let message = byMessage.get(key)
+      if (!message) {
+        const event: RuleEvent = {
           type: 'endpoint-time-series-updated',
           // The event of the samples in the same message has the same event id, but another type.
           eventId: messageId ?? newId(),
@@ -97,16 +97,20 @@ export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () 
           payload: {},
           ...withCause(cause),
         }
-        byMessage.set(key, event)
+        message = { event, series: new Map() }
+        byMessage.set(key, message)
         const events = byTenant.get(tenantId)
         if (events) events.push(event)
         else byTenant.set(tenantId, [event])
       }
-      const series = event.payload[seriesName]
-      if (series) series.push({ timestamp, values })
-      else event.payload[seriesName] = [{ timestamp, values }]
+      const pointsOfSeries = message.series.get(seriesName)
+      if (pointsOfSeries) pointsOfSeries.push({ timestamp, values })
+      else message.series.set(seriesName, [{ timestamp, values }])
     }
-  for (const { payload } of byMessage.values()) for (const series of Object.values(payload)) sortByTime(series)
+  for (const { event, series } of byMessage.values()) {
+    for (const points of series.values()) sortByTime(points)
+    event.payload = Object.fromEntries(series) satisfies SeriesPayload
+  }
   return Array.from(byTenant, ([tenantId, events]) => ({ tenantId, events }))
 }
 
