@@ -44,6 +44,7 @@ export interface InboundQuery {
   /** Only messages after this time are returned. Microseconds since 1970. */
   afterMicros: number
   to: Date
+  /** Number of messages; a result is longer if more messages have the time of its last message. */
   limit: number
 }
 

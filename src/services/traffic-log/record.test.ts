@@ -68,6 +68,21 @@ test('an export has each record once, even if more than a page of records have t
   assert.deepEqual(exported.toSorted(), ids.toSorted())
 })
 
+test('messages that are read in pages are read once each, even if messages with the same microsecond do not fit on a page', async () => {
+  const [createdAt, tenantId] = [new Date(), 'paged']
+  const ids = Array.from({ length: 2000 }, (_, n) => String(n))
+  await record(ids.map((correlationId) => ({ tenantId, correlationId, createdAt })))
+  const read: string[] = []
+  const [to, limit] = [new Date(createdAt.getTime() + 1), 7]
+  for (let afterMicros = createdAt.getTime() * 1000 - 1; ; ) {
+    const messages = await log.inbound({ tenantId, extension: 'dcx', afterMicros, to, limit })
+    read.push(...messages.map(({ correlationId }) => correlationId))
+    if (messages.length < limit) break
+    afterMicros = messages.at(-1)!.micros
+  }
+  assert.deepEqual(read.toSorted(), ids.toSorted())
+})
+
 test('absent, empty, long and non-ASCII values are stored unchanged; NUL, which PostgreSQL cannot store, is replaced', async () => {
   const long = `/json/${'ä€😀'.repeat(3000)}`
   await record([

@@ -258,7 +258,15 @@ async function findInbound(db: Db, query: InboundQuery): Promise<InboundMessage[
     outbound: false,
     ...(query.endpointIds && { endpointIds: new Set(query.endpointIds) }),
   }
-  const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, query.limit, deadline))
+  const records = await inSnapshot(db, async (sql, deadline) => {
+    const page = await findFirst(sql, filter, query.limit, deadline)
+    if (page.length < query.limit) return page
+    // The next page begins after the last microsecond, so all records of this microsecond are on this page.
+    const { micros } = page.at(-1)!
+    const ofMicrosecond = { ...filter, span: { from: micros, to: micros + 1 } }
+    const last = await findFirst(sql, ofMicrosecond, Number.MAX_SAFE_INTEGER, deadline)
+    return [...page.filter((record) => record.micros < micros), ...last]
+  })
   return records.map((record) => ({
     createdAt: new Date(record.micros / 1000),
     micros: record.micros,
