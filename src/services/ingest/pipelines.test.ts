@@ -45,6 +45,13 @@ suite('pipelines', () => {
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': now })).status, 200)
   })
 
+  test('a pipeline may have the id __proto__', async () => {
+    await expectOk(`PUT ${pipelines}/__proto__`, { processors: [{ set: { field: 'a', value: 1 } }] })
+    const { docs } = await expectOk(`POST ${pipelines}/simulate/__proto__`, { docs: [{ _source: {} }] })
+    assert.deepEqual(docs[0].doc._source, { a: 1 })
+    await expectOk(`DELETE ${pipelines}/__proto__`)
+  })
+
   test('pipelines keep integers of 64 bits', async () => {
     const text = '{"processors":[{"set":{"field":"a","value":9223372036854775807}}]}'
     assert.equal((await admin(`PUT ${pipelines}/large`, text, json)).status, 200)

@@ -145,6 +145,11 @@ suite('queries', () => {
       { aggs: { a: { date_histogram: { field: 'x', calendar_interval: '2d' } } } },
       /calendar_interval/,
     ],
+    [
+      'an interval with the name of a built-in member',
+      { aggs: { a: { date_histogram: { field: 'x', calendar_interval: 'constructor' } } } },
+      /calendar_interval/,
+    ],
     ['a _source of a number', { _source: 5 }, /_source/],
     ['terms that are not a list', { query: { terms: { a: 'x' } } }, /query\.terms\.a/],
   ]

@@ -77,7 +77,8 @@ test('wrong options are rejected with the same messages as in the search engine'
   )
   assert.match(mistakeOf({ set: { field: 'a..b', value: 1 } }), /path \[a\.\.b\] is not valid/)
   assert.match(mistakeOf({ set: { field: 'a', value: '{{#x}}' } }), /does not close the section \[x\]/)
-  assert.match(mistakeOf({ date: { field: 'a', formats: ['foo'] } }), /Invalid format/)
+  for (const format of ['foo', 'constructor'])
+    assert.match(mistakeOf({ date: { field: 'a', formats: [format] } }), /Invalid format/)
   assert.match(mistakeOf({ date: { field: 'a', formats: ['UNIX'], timezone: 'Mars/Base' } }), /Mars\/Base/)
   assert.match(
     mistakeOf({ set: { field: 'a', value: 1, if: 'ctx.a + ' } }),

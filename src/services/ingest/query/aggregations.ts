@@ -187,7 +187,8 @@ function intervalOf(options: Body, at: string): number | CalendarUnit {
   const { fixed_interval: fixed, calendar_interval: calendar, interval: either } = options
   if ([fixed, calendar, either].filter((one) => one !== undefined).length !== 1)
     throw invalid(`${at}: expected exactly one of fixed_interval and calendar_interval`)
-  const unit = typeof (calendar ?? either) === 'string' ? calendarUnits[String(calendar ?? either)] : undefined
+  const name = calendar ?? either
+  const unit = typeof name === 'string' && Object.hasOwn(calendarUnits, name) ? calendarUnits[name] : undefined
   if (unit) return unit
   if (calendar !== undefined)
     throw invalid(`${at}.calendar_interval: expected one of ${Object.values(calendarUnits).slice(0, 7).join(', ')}`)

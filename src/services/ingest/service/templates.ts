@@ -86,20 +86,21 @@ function readTemplate(body: string): Template {
   if (typeof order !== 'number' || !Number.isInteger(order)) throw invalidField('order', 'expected a whole number')
   if (settings.index !== undefined && !isObject(settings.index))
     throw invalidField('settings.index', 'expected an object')
-  const index: Settings = { ...(settings.index as Settings | undefined) }
-  const others: Settings = {}
+  const indexEntries = Object.entries(settings.index ?? {})
+  const others: [name: string, value: unknown][] = []
   for (const [name, value] of Object.entries(settings)) {
     if (name === 'index') continue
     const isFlat = name.startsWith('index.')
     const bare = isFlat ? name.slice('index.'.length) : name
-    if (isFlat || bare === 'default_pipeline' || bare === 'retention_days') index[bare] = value
-    else others[name] = value
+    if (isFlat || bare === 'default_pipeline' || bare === 'retention_days') indexEntries.push([bare, value])
+    else others.push([name, value])
   }
+  const index: Settings = Object.fromEntries(indexEntries)
   retentionDays(index.retention_days)
   const { default_pipeline: pipeline } = index
   if (pipeline !== undefined && pipeline !== null && typeof pipeline !== 'string')
     throw invalidField('settings.index.default_pipeline', 'expected the id of a pipeline')
-  return { order, settings: { ...others, index }, mappings }
+  return { order, settings: { ...Object.fromEntries(others), index }, mappings }
 }
 
 const mappingDepthMax = 20

@@ -29,9 +29,10 @@ export async function findPipelineSet(sql: Sql, tenantId: string) {
   const rows = await sql<{ version: number; pipelineId: string | null; definition: string | null }[]>`
     select s.version, p.pipeline_id, p.definition from ingest.pipeline_sets s
     left join ingest.pipelines p on p.tenant_id = s.tenant_id where s.tenant_id = ${tenantId}`
-  const pipelines: Record<string, string> = {}
-  for (const { pipelineId, definition } of rows) if (pipelineId !== null) pipelines[pipelineId] = definition!
-  return { version: rows[0]?.version ?? 0, pipelines }
+  const pipelines = rows.flatMap(({ pipelineId, definition }) =>
+    pipelineId === null ? [] : [[pipelineId, definition!]],
+  )
+  return { version: rows[0]?.version ?? 0, pipelines: Object.fromEntries(pipelines) as Record<string, string> }
 }
 
 /** Returns the number and the total size of the pipelines of a tenant, except the given one. */

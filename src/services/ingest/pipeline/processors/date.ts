@@ -72,7 +72,7 @@ const namedPatterns: Record<string, string> = {
 }
 
 function formatterFor(pattern: string, property: string) {
-  const name = namedPatterns[pattern]
+  const name = Object.hasOwn(namedPatterns, pattern) ? namedPatterns[pattern] : undefined
   if (name !== undefined) return namedFormatters[name]!
   try {
     return formatterOf(pattern)
