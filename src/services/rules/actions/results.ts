@@ -91,24 +91,24 @@ const ownHeaders = new Set([
 
 export function headersOf(attribute: string, value: unknown): Record<string, string> {
   if (value === undefined || value === null) return {}
-  const headers: Record<string, string> = {}
+  const headers = new Map<string, string>()
   const fail = (problem: string) => new ActionFailed(`${attribute}: ${problem}`)
   let bytes = 0
   for (const [name, given] of Object.entries(objectOf(attribute, value))) {
     const key = name.toLowerCase()
     if (!headerName.test(name)) throw fail(`${JSON.stringify(name.slice(0, 100))} is not the name of a header`)
     if (ownHeaders.has(key)) throw fail(`the header ${name} is set by the platform`)
-    if (key in headers) throw fail(`the header ${name} occurs twice`)
+    if (headers.has(key)) throw fail(`the header ${name} occurs twice`)
     if (!['string', 'number', 'boolean'].includes(typeof given))
       throw fail(`the value of ${name} is not a text, number or boolean`)
     const text = String(given)
     if (!headerValue.test(text)) throw fail(`the value of ${name} has characters that a header cannot have`)
-    headers[key] = text
+    headers.set(key, text)
     bytes += key.length + text.length
   }
-  if (Object.keys(headers).length > headersMax || bytes > headerBytesMax)
+  if (headers.size > headersMax || bytes > headerBytesMax)
     throw fail(`expected at most ${headersMax} headers with ${headerBytesMax} characters`)
-  return headers
+  return Object.fromEntries(headers)
 }
 
 /** Converts a value to a request body. Text stays as it is, null and undefined become an empty body, and everything else becomes JSON. */

@@ -23,15 +23,22 @@ suite('a webhook', () => {
   test('a webhook is a POST with body, headers and the id of the delivery', async () => {
     const receiver = await aReceiver()
     const outcome = await post(`${receiver.url}/hook?x=1`, {
-      headersExpression: { 'X-Room': 'north', 'x-count': 3, 'x-on': true },
+      headersExpression: { 'X-Room': 'north', 'x-count': 3, 'x-on': true, constructor: 'c' },
       webhookPayloadExpression: { t: 31, texts: ['ü'] },
     })
     assert.equal(outcome.outcome, 'SUCCESS')
     const [{ method, path, headers, body } = {} as never] = receiver.requests
     assert.deepEqual([method, path, body], ['POST', '/hook?x=1', '{"t":31,"texts":["ü"]}'])
     assert.deepEqual(
-      [headers['content-type'], headers['x-room'], headers['x-count'], headers['x-on'], headers['x-waypost-signature']],
-      ['application/json', 'north', '3', 'true', undefined],
+      [
+        headers['content-type'],
+        headers['x-room'],
+        headers['x-count'],
+        headers['x-on'],
+        headers['x-waypost-signature'],
+        headers.constructor,
+      ],
+      ['application/json', 'north', '3', 'true', undefined, 'c'],
     )
     assert.equal(headers['x-waypost-delivery'], outcome.metadata!.deliveryId)
     assert.deepEqual(

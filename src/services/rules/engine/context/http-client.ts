@@ -62,7 +62,7 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
 function headersOf(headers: unknown, isPlatform: boolean): Record<string, string> {
   if (headers === undefined || headers === null) return {}
   if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRejected('headers must be an object')
-  const result: Record<string, string> = {}
+  const result: [name: string, value: string][] = []
   for (const [name, value] of Object.entries(headers)) {
     if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRejected(`the header ${name} is not a text`)
     const text = String(value)
@@ -72,9 +72,9 @@ function headersOf(headers: unknown, isPlatform: boolean): Record<string, string
       throw new CallRejected(
         `the header ${name} cannot be sent: calls to the platform act for the writer of the script`,
       )
-    result[name] = text
+    result.push([name, text])
   }
-  return result
+  return Object.fromEntries(result)
 }
 
 function withParams(url: string, params: unknown): string {
