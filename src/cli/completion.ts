@@ -51,7 +51,7 @@ export async function run([shell = '', ...words]: string[], commands: Commands):
     for (const word of await nextWords(commands, words[0] === '--' ? words.slice(1) : words)) print(word)
     return 0
   }
-  const script = scripts[shell]
+  const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined
   if (script === undefined) throw usageError('expected a shell', usage)
   print(script)
   return 0

@@ -17,7 +17,7 @@ export async function run(args: string[]): Promise<number> {
   return await withLock(async () => {
     const { current, contexts } = readContexts()
     const name = values.context ?? current
-    const context = name === undefined ? undefined : contexts[name]
+    const context = name !== undefined && Object.hasOwn(contexts, name) ? contexts[name] : undefined
     if (name === undefined || !context) throw usageError('there is no such login; waypost context list shows all')
     const { login, url, tenant } = context
     // The login is deleted even if the platform is unreachable, because the user wants to remove it from this machine.

@@ -36,7 +36,7 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
   const { current, contexts } = await logins()
   const name = context ?? current
   if (name !== undefined) {
-    const found = contexts[name]
+    const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined
     if (!found) throw usageError(`there is no context ${name}; waypost context list shows them`)
     return ofContext(name, found, url ?? commandLine.url)
   }
