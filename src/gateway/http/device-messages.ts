@@ -7,8 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Extension } from '../../kernel/device.ts'
 import type { ErrorFormat } from '../../kernel/error-formats.ts'
-import { PlatformError, TooManyRequests, UnsupportedEncoding } from '../../kernel/errors.ts'
-import { bodyLimitBytes } from '../../kernel/http/body.ts'
+import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
+import { bodyLimitBytes, compressionError } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
@@ -34,8 +34,6 @@ export const deviceRoots = ['/kp1', '/kpc/kp1']
 /** All methods of Node.js except POST, and except CONNECT, which Node.js does not deliver as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
-const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i
-
 export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   const { identify, dispatch, tokenLockout, metrics } = deps
   const { recordRefusal, recordTooLarge } = refusalsOf(deps)
@@ -47,11 +45,8 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   // Any Content-Type is accepted, even a malformed Content-Type, because simple clients send such headers.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
-    const given = request.headers['content-encoding']
-    // Only compression is rejected: simple clients also send names of character sets here.
-    done(
-      given !== undefined && compressions.test(given) ? UnsupportedEncoding({ given: given.slice(0, 100) }) : undefined,
-    )
+    // Only compression is rejected: simple clients also send names of character sets in Content-Encoding.
+    done(compressionError(request))
   })
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code

@@ -160,6 +160,15 @@ function rejectCompressed(given: string | undefined) {
   if (given !== undefined && given !== '' && given.toLowerCase() !== 'identity') throw UnsupportedEncoding({ given })
 }
 
+const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i
+
+/** Returns the error of a compressed body that is stored unchanged. Simple clients also send names of character sets in this header. */
+export function compressionError({ headers }: Pick<FastifyRequest, 'headers'>): Error | undefined {
+  const given = headers['content-encoding']
+  if (given === undefined || !compressions.test(given)) return undefined
+  return UnsupportedEncoding({ given: given.slice(0, 100) })
+}
+
 export function readJsonBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {

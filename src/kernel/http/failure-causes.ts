@@ -22,7 +22,7 @@ const commonCauses: Record<number, (operation: Declared) => string> = {
   413: ({ access }) => `The body is larger than ${bodyLimitOf(access)} bytes.`,
   415: ({ access, schema }) =>
     access.streamBody
-      ? 'Reserved: this operation accepts every `Content-Type`.'
+      ? 'The `Content-Encoding` of the body is a compression. Every `Content-Type` is accepted.'
       : `The \`Content-Type\` of the body is not \`${schema.bodyType ?? (schema.body ? mediaTypeOf(schema.body) : '')}\`.`,
   429: () =>
     'The caller or its address sends more requests than the rate limits allow, or too many operations of this kind run ' +

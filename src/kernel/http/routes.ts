@@ -7,7 +7,7 @@ import type { ErrorFormat } from '../error-formats.ts'
 import { NoStreamForScripts, type PlatformError } from '../errors.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
-import { bodyLimitOf, dropTypeOfMissingBody } from './body.ts'
+import { bodyLimitOf, compressionError, dropTypeOfMissingBody } from './body.ts'
 import type { Compression } from './compression.ts'
 import type { EventStream } from './event-stream.ts'
 import { effectOf } from './operation-names.ts'
@@ -307,7 +307,7 @@ function skipBodyParsing(scope: FastifyInstance) {
   // Any content type is replaced, even an invalid one.
   scope.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
-    done()
+    done(compressionError(request))
   })
   // Fastify also runs onSend for requests that are rejected before the handler.
   scope.addHook('onSend', (request, reply, payload, done) => {

@@ -32,6 +32,15 @@ test('an upload above the quota gets 413 and stores nothing, with or without a C
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)
 })
 
+test('a compressed upload gets 415 and stores nothing, because a download would not be decompressed', async () => {
+  const send = (encoding: string) =>
+    fixture.send(`POST ${root}/files/zipped`, { 'x-auth-token': token, 'content-encoding': encoding }, 'zipped')
+  assert.equal((await send('gzip')).status, 415)
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/zipped`)).status, 404)
+  assert.equal((await send('utf-8')).status, 204)
+  await remove('zipped')
+})
+
 test('contents of exactly the quota are accepted, one byte more is rejected, and a deletion frees quota', async () => {
   assert.equal((await put('one', bytesOf(megabyte))).status, 204)
   assert.equal((await put('two', bytesOf(megabyte))).status, 204)
