@@ -316,11 +316,10 @@ async function enqueueInSession(
   const outcome = await parts.sessions()?.deliver(sessionKey, message, settled)
   if (outcome === 'sent' || outcome === 'queued') record(parts, endpoint, push, payload, outcome)
   if (outcome === 'queued') settle('queued')
-  else if (outcome !== 'sent')
-    drop(parts, { endpointId, push }, outcome === 'full' ? 'queue_full' : 'not_connected', settle)
+  else if (outcome !== 'sent') drop(parts, { endpointId, push }, refusalOf[outcome ?? 'gone'], settle)
 }
 
-const refusalOf = { full: 'queue_full', gone: 'not_connected' } as const
+const refusalOf = { full: 'queue_full', gone: 'not_connected', too_large: 'packet_too_large' } as const
 
 const topicOf = ({ versionName, token }: { versionName: string; token: string }, { extension, resourcePath }: Push) =>
   `kp1/${versionName}/${extension}/${token}${resourcePath}/status`

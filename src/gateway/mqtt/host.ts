@@ -175,8 +175,13 @@ export interface Sessions<S = unknown> {
   /**
    * Sends to the connection of the session, or stores the message in the queue of a disconnected client. `full`: the queue is full and the
    * message was dropped. `gone`: there is no session, or the message has QoS 0 or matches no subscription with a QoS above 0.
+   * `too_large`: the connected client does not accept so large a packet, and the message was dropped.
    */
-  deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
+  deliver(
+    sessionKey: string,
+    message: Message,
+    settled?: Settled,
+  ): Promise<'sent' | 'queued' | 'full' | 'gone' | 'too_large'>
   /** Closes the connection of a client that has connected to node `by`. If the connection of this node is newer, it stays open. */
   yield(to: { key: string; claim: number; clean: boolean; by: string }): void
   /** Loads and sends messages that another node has queued for connected clients. */

@@ -183,6 +183,17 @@ test('the server rejects messages while the queue is full, and accepts them agai
   assert.equal(connection.send(message('large', 1, { payload: Buffer.alloc(5_000_000) })), false)
 })
 
+test('a message for a session whose client does not accept so large a packet is not reported as sent', async () => {
+  const { client, waypost, connection } = await withClient({
+    protocolVersion: 5,
+    properties: { maximumPacketSize: 100 },
+  })
+  const large = message('large', 1, { payload: Buffer.alloc(200) })
+  assert.equal(await waypost.sessions.deliver(connection.sessionKey, large), 'too_large')
+  assert.equal(await waypost.sessions.deliver(connection.sessionKey, message('small', 1)), 'sent')
+  assert.equal((await client.next('publish')).topic, 'small')
+})
+
 test('a client that stops reading gets no further messages and is disconnected', async () => {
   const { client, waypost, connection } = await withClient(
     {},

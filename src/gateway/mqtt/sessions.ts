@@ -206,6 +206,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
       for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
         const { peer } = session
         if (peer?.open && host.mustWait?.(peer as Connection<S>, message)) break
+        if (peer?.open && !peer.accepts(message)) return 'too_large'
         if (peer?.open) return peer.send(message, settled) ? 'sent' : 'full'
         await (session.loading ?? nextTurn())
       }
