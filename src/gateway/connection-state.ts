@@ -181,10 +181,14 @@ export function cacheRoute(state: ConnectionState, route: Route) {
 }
 
 /** Returns true if a cached route shows that the connection has represented this endpoint. */
-export const hasRepresented = ({ lastRoute, routes }: ConnectionState, endpointId: string): boolean =>
-  [...(lastRoute ? [lastRoute] : []), ...(routes?.values() ?? [])].some(
-    ({ endpoint }) => endpoint.endpointId === endpointId,
-  )
+export const hasRepresented = (state: ConnectionState, endpointId: string): boolean =>
+  routesOf(state).some(({ endpoint }) => endpoint.endpointId === endpointId)
+
+/** Returns the cached routes. The last route may occur twice. */
+export const routesOf = ({ lastRoute, routes }: ConnectionState): Route[] => [
+  ...(lastRoute ? [lastRoute] : []),
+  ...(routes?.values() ?? []),
+]
 
 /** Invalidates the routes: the next messages are identified again. */
 export function invalidateRoutes(state: ConnectionState) {

@@ -5,7 +5,7 @@ import { slotOf } from './connection-limits.ts'
 import { type ConnectionState, findRoute, hasPresentedToken, newConnectionState } from './connection-state.ts'
 import { handleMessage, slowDown } from './host/messages.ts'
 import type { HostDeps, HostParts } from './host/parts.ts'
-import { recordRefusal, senderOf } from './host/refusals.ts'
+import { recordPacketFault, recordRefusal } from './host/refusals.ts'
 import { resolveRoute, runInOrder } from './host/routes.ts'
 import { grantedQos } from './host/subscribed.ts'
 import { bindSubscribedEndpoints, lookUpEndpoints, recordSubscriptions } from './host/subscriptions.ts'
@@ -86,7 +86,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     disconnected(connection, { why, reason }) {
       const { state, client } = connection
-      if (packetFaults.has(reason)) recordRefusal(deps, connection, { reason, detail: why, ...senderOf(connection) })
+      if (packetFaults.has(reason)) recordPacketFault(deps, connection, { reason, detail: why })
       for (const { connection: subscriber, topic } of bindings.release(connection, why))
         lookUpEndpoints(parts, subscriber, [topic])
       if (!state.isIdentified) anonymousTimeout.cancel(connection)

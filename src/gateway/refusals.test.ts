@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generate } from 'mqtt-packet'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connected } from '../../test/harness/mqtt-raw.ts'
@@ -39,6 +40,22 @@ test('a malformed packet of a connection with several endpoints of one tenant is
   client.send(malformedPublish)
   const expected = { reason: 'malformed_packet', tenantId: 'default', endpointId: null }
   assert.deepEqual(await refusalOf('one-tenant'), expected)
+})
+
+test('a malformed packet that arrives while the message before it is identified is recorded under the endpoint of the message', async () => {
+  const endpoint = await aProvisionedEndpoint()
+  const client = await connected(port, { clientId: 'early' })
+  const publish = {
+    cmd: 'publish',
+    topic: `${endpoint.prefix}/json`,
+    payload: '1',
+    qos: 0,
+    dup: false,
+    retain: false,
+  } as const
+  client.send(Buffer.concat([generate(publish), malformedPublish]))
+  const expected = { reason: 'malformed_packet', tenantId: 'default', endpointId: endpoint.endpointId }
+  assert.deepEqual(await refusalOf('early'), expected)
 })
 
 test('a message without a token is recorded under the only endpoint of its connection', async () => {

@@ -1,6 +1,6 @@
 /** Rejects messages: records the refusal, counts wrong tokens and sends the error. */
 
-import type { Binding, DeviceConnection } from '../connection-state.ts'
+import { type Binding, type ConnectionState, type DeviceConnection, routesOf } from '../connection-state.ts'
 import { describeError, errorPayload } from '../dispatch.ts'
 import { TopicMalformed } from '../errors.ts'
 import type { Failure } from '../identify.ts'
@@ -21,14 +21,39 @@ type Reason = Omit<Failure, 'error'>
  * Returns the endpoint that sent a packet without a readable token, if the connection represents only one. If the connection represents
  * several endpoints of one tenant, returns only the tenant; an anonymous connection may also represent endpoints of several tenants.
  */
-export function senderOf({ state: { endpoints } }: DeviceConnection): Pick<Reason, 'tenantId' | 'endpointId'> {
-  if (endpoints === undefined) return {}
-  const { endpointId, next } = endpoints
-  const { tenantId } = endpoints.tenant
-  if (next === undefined) return { tenantId, endpointId }
-  for (let other: Binding | undefined = next; other; other = other.next)
-    if (other.tenant.tenantId !== tenantId) return {}
-  return { tenantId }
+export const senderOf = ({ state }: DeviceConnection): Sender => commonSender([...boundEndpoints(state)])
+
+type Sender = Pick<Reason, 'tenantId' | 'endpointId'>
+
+function* boundEndpoints({ endpoints }: ConnectionState): Generator<Sender> {
+  for (let binding: Binding | undefined = endpoints; binding; binding = binding.next)
+    yield { tenantId: binding.tenant.tenantId, endpointId: binding.endpointId }
+}
+
+function commonSender([first = {}, ...others]: Sender[]): Sender {
+  if (others.some(({ tenantId }) => tenantId !== first.tenantId)) return {}
+  return others.some(({ endpointId }) => endpointId !== first.endpointId) ? { tenantId: first.tenantId! } : first
+}
+
+/**
+ * Records that a fault of a packet has ended the connection. Called before the endpoints of the connection are released. If earlier messages
+ * are still being identified, the refusal is recorded after that, because their endpoint is the sender of the packet.
+ */
+export function recordPacketFault(
+  parts: Pick<HostParts, 'metrics' | 'trafficLog'>,
+  connection: DeviceConnection,
+  fault: Pick<Reason, 'reason' | 'detail'>,
+) {
+  const { state } = connection
+  const bound = [...boundEndpoints(state)]
+  const record = (late: Sender[]) =>
+    recordRefusal(parts, connection, { ...fault, ...commonSender([...bound, ...late]) })
+  if (!state.identifying) return record([])
+  const known = new Set(routesOf(state))
+  void state.identifying.then(() => {
+    const late = routesOf(state).filter((route) => !known.has(route))
+    record(late.map(({ endpoint }) => endpoint))
+  })
 }
 
 /** Records a refusal; sends nothing to the client. */

@@ -46,7 +46,11 @@ async function identifyAndBind(parts: HostParts, connection: DeviceConnection, t
     if (!identify.isCurrent(identified)) continue
     const counts = metrics.messageCounts(identified.extension?.name, client.transport)
     // The client has disconnected while its message was being identified. The message is handled, but the endpoint is not bound.
-    if (!connection.open) return routeOf(bindings.reportTransient(connection, identified), identified, topic, counts)
+    if (!connection.open) {
+      const lateRoute = routeOf(bindings.reportTransient(connection, identified), identified, topic, counts)
+      cacheRoute(state, lateRoute)
+      return lateRoute
+    }
     acceptToken(parts, connection, topic, identified)
     const binding = bindings.bind(connection, identified, true)!
     const newRoute = routeOf(binding, identified, topic, counts)
