@@ -292,12 +292,14 @@ describe('management of a realm', () => {
       const at = `${root}${path}`
       const { etag } = (await admin(`GET ${at}`)).headers
       assert.match(etag!, /^"[\w-]+"$/)
+      const unchanged = await admin(`GET ${at}`, undefined, { 'if-none-match': etag! })
+      assert.deepEqual([unchanged.status, unchanged.text, unchanged.headers.etag], [304, '', etag])
       const condition = { 'if-match': etag! }
       assert.equal((await admin(`PUT ${at}`, first, condition)).status, 204)
       const late = await admin(`PUT ${at}`, second, condition)
       assert.deepEqual([late.status, late.headers['x-waypost-error']], [412, 'precondition_failed'])
       assert.equal((await admin(`DELETE ${at}`, undefined, condition)).status, 412)
-      const now = await admin(`GET ${at}`)
+      const now = await admin(`GET ${at}`, undefined, { 'if-none-match': etag! })
       assert.equal(now.body[field], (first as Record<string, unknown>)[field])
       // If a caller may not read the object, the ETag in its request makes no difference to the response.
       for (const etag of [now.headers.etag!, '"old"'])

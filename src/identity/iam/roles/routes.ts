@@ -1,4 +1,4 @@
-import { etagOf } from '../../../kernel/etag.ts'
+import { etagOf, notModified } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import * as schemas from './schemas.ts'
 import type { Roles } from './service.ts'
@@ -20,9 +20,11 @@ export function roleRoutes(http: Http, roles: Roles) {
       return reply.code(201).header('location', link).send(role)
     },
   )
-  http.get('/roles/:name', { schema: schemas.readRole, config: on('read') }, async ({ ctx, params }, reply) => {
+  http.get('/roles/:name', { schema: schemas.readRole, config: on('read') }, async ({ ctx, params, headers }, reply) => {
     const role = await roles.read(ctx, params.name)
-    return reply.header('etag', etagOf(role)).send(role)
+    const etag = etagOf(role)
+    reply.header('etag', etag)
+    return notModified(headers, etag) ? reply.code(304).send() : reply.send(role)
   })
   http.put(
     '/roles/:name',

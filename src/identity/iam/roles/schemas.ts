@@ -39,7 +39,7 @@ export const readRole = {
   name: 'roles.get',
   summary: 'Get a role',
   params: ByName,
-  response: { 200: Role },
+  response: { 200: Role, 304: Empty() },
   fails: { 404: noRole },
 }
 export const updateRole = {

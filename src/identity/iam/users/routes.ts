@@ -1,4 +1,4 @@
-import { etagOf } from '../../../kernel/etag.ts'
+import { etagOf, notModified } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { sendList } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
@@ -24,9 +24,11 @@ export function userRoutes(http: Http, users: Users) {
         .send(user)
     },
   )
-  http.get('/users/:id', { schema: schemas.readUser, config: read }, async ({ ctx, params }, reply) => {
+  http.get('/users/:id', { schema: schemas.readUser, config: read }, async ({ ctx, params, headers }, reply) => {
     const user = await users.read(ctx, params.id)
-    return reply.header('etag', etagOf(user)).send(user)
+    const etag = etagOf(user)
+    reply.header('etag', etag)
+    return notModified(headers, etag) ? reply.code(304).send() : reply.send(user)
   })
   http.put(
     '/users/:id',

@@ -92,7 +92,7 @@ export const readUser = {
   name: 'users.get',
   summary: 'Get a user',
   params: byUser,
-  response: { 200: User },
+  response: { 200: User, 304: Empty() },
   fails: { 404: noUser },
 }
 export const updateUser = {
