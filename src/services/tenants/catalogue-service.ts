@@ -18,7 +18,8 @@ export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
     table === 'idp_servers' ? { ...item, url: item.url ?? `${baseUrl()}/auth` } : item
 
   function rejectViolation({ title }: Catalogue, body: Body, { field, kind }: store.ConstraintViolation): never {
-    const problem = kind === 'taken' ? `${title} with ${body[field]} already exists` : `${body[field]} does not exist`
+    const value = `${field.replaceAll('_', ' ')} ${body[field]}`
+    const problem = kind === 'taken' ? `${title} with ${value} already exists` : `${body[field]} does not exist`
     throw InvalidRequest({ problem: `${field}: ${problem}` }, { fields: { [field]: [problem] } })
   }
 

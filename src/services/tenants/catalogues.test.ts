@@ -186,7 +186,7 @@ describe('the catalogues of v1', () => {
     const { admin } = fixture
     const answer = await admin('POST /api/v1/roles/scopes-mappings', { role: 'service', scope: 'endpoint:read' })
     assert.equal(answer.status, 400)
-    assert.deepEqual(answer.body.scope, ['Role-scope mapping with endpoint:read already exists'])
+    assert.deepEqual(answer.body.scope, ['Role-scope mapping with scope endpoint:read already exists'])
     const other = (await admin('POST /api/v1/roles', { name: 'singer' })).body
     assert.equal((await admin(`PUT /api/v1/roles/${other.id}`, { name: 'service' })).status, 400)
   })
