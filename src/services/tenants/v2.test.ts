@@ -81,6 +81,15 @@ describe('tenant manager v2', () => {
     assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
+  test('a tenant_id that is made from a name keeps the letters that have accents', async () => {
+    for (const [name, start] of [
+      ['Stadtwerke Zürich', 'stadtwerke-zurich'],
+      ['İzmir & Orléans', 'izmir-orleans'],
+      ['水', 'tenant'],
+    ])
+      assert.match((await create({ name })).body.tenant_id, new RegExp(`^${start}-[a-z0-9]{6}$`))
+  })
+
   test('a tenant_id that is already used gets 409, and an invalid field gets 400 with its name', async () => {
     const { admin } = fixture
     const tenant_id = aTenantId()

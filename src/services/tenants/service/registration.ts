@@ -128,6 +128,8 @@ function tenantIdFrom(name: string): string {
   const slug = name
     .normalize('NFKD')
     .toLowerCase()
+    // NFKD separates accents from their letters: the id of `Zürich` starts with `zurich`, not `zu-rich`.
+    .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 40)
     .replace(/^-|-$/g, '')
