@@ -261,6 +261,13 @@ test('redirects are allowed only to the base URL, loopback and registered addres
     'com.example.app:/callback',
   ]
   for (const uri of accepted) assert.equal((await ask(uri)).status, 303, uri)
+  const without = new URL(client.authUrl(challenge))
+  without.searchParams.delete('redirect_uri')
+  for (const url of [without.href, `${client.authUrl(challenge)}&redirect_uri=x`]) {
+    const answer = await aBrowser().go(url)
+    assert.deepEqual([answer.status, answer.location], [400, ''], url)
+  }
+  assert.match((await aBrowser().go(without.href)).text, /redirect_uri/)
   assert.equal((await aBrowser().go(client.authUrl(challenge, { client_id: 'nobody' }))).status, 400)
   assert.match(
     (await aBrowser().go(client.authUrl(''))).location,

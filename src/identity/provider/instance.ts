@@ -109,6 +109,8 @@ function configurationOf(context: InstanceContext) {
     responseTypes: ['code'],
     grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    // An address is never chosen for the client: the library would choose the base URL, which does not exchange the code.
+    allowOmittingSingleRegisteredRedirectUri: false,
     pkce: { required: (_ctx: unknown, client: Client) => findClient(realm, client.clientId)?.pkceRequired !== false },
     rotateRefreshToken: true,
     issueRefreshToken: async (_ctx: unknown, client: Client) => client.grantTypeAllowed('refresh_token'), // A refresh token is issued even without the scope offline_access.
