@@ -152,6 +152,9 @@ test('errors have RFC 6749 bodies and the statuses that clients expect', async (
     headers: { 'content-type': 'application/json' },
   })
   assert.equal(json.status, 400)
+  const empty = await call(client.at('token'), { method: 'POST', body: new URLSearchParams() })
+  assert.deepEqual([empty.status, empty.body.error], [400, 'invalid_request'])
+  assert.doesNotMatch(empty.body.error_description, /content-type/, 'an empty form is a form')
   assert.equal((await client.logIn('a'.repeat(70_000))).status, 413)
   const anonymous = await call(client.at('token/introspect'), {
     method: 'POST',

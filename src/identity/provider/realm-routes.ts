@@ -244,7 +244,8 @@ function innerRequest(
 
   const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }
   for (const name of droppedHeaders) delete headers[name]
-  if (body?.length) headers['content-length'] = String(body.length)
+  // A form without fields has a length too. Otherwise the library says that the request is no form.
+  if (body) headers['content-length'] = String(body.length)
   const { socket, httpVersion, httpVersionMajor } = request.raw
   const waypost: Extras = {
     address: request.address,
