@@ -47,10 +47,10 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
       authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
       const { redirectUris, webOrigins, pkceRequired } = change
       for (const [index, uri] of (redirectUris ?? []).entries())
-        if (!isRedirectPattern(uri)) throw invalidField(`redirectUris[${index}]`, 'expected an absolute address')
+        if (!isRedirectPattern(uri)) throw invalidField(`redirectUris.${index}`, 'expected an absolute address')
       for (const [index, origin] of (webOrigins ?? []).entries())
         if (origin !== '*' && URL.parse(origin)?.origin !== origin)
-          throw invalidField(`webOrigins[${index}]`, 'expected an origin such as https://app.example.com, or *')
+          throw invalidField(`webOrigins.${index}`, 'expected an origin such as https://app.example.com, or *')
       const ownSettings = {
         ...(redirectUris && { redirectUris }),
         ...(webOrigins && { webOrigins }),
