@@ -57,17 +57,20 @@ export const absoluteTimeOf = (text: string): number | undefined =>
 
 /** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are calendar months and years. */
 export function timeOf(given: string | number, now: Date): number | undefined {
+  const time = anyTimeOf(given, now)
+  return time === undefined ? undefined : withinYears(time)
+}
+
+/** Parses a time as `timeOf` does, but returns times outside of the years 1 to 9999 as they are. */
+export function anyTimeOf(given: string | number, now: Date): number | undefined {
   const text = String(given)
   const match = relative.exec(text)
-  if (!match) {
-    const time = absoluteTimeOf(text)
-    return time === undefined ? undefined : withinYears(time)
-  }
+  if (!match) return milliseconds.test(text) ? Number(text) : timeOfText(text)
   const [, amount = '0', unit = 's'] = match
   const ms = unitMs[unit]
   const time =
     ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
-  return Number.isNaN(time) ? timeMin : withinYears(time)
+  return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time
 }
 
 /** Returns the same day of an earlier month. If that month is shorter, returns its last day: a month before 31 March is 28 February. */
