@@ -73,6 +73,8 @@ export function intervalInZone(text: string, zone: TimeZone): Interval | undefin
     const wallTime = local!.startOf(localOf(time))
     const times = timesOf(wallTime)
     if (times.length === 0) return endOfSkip(wallTime)
+    // East of Greenwich, the local year 0 begins in the year before it in UTC.
+    if (times[0]! < yearZero) return yearZero
     return isShort ? (times.findLast((one) => one <= time) ?? times[0]!) : times[0]!
   }
 

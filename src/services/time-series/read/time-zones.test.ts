@@ -128,6 +128,17 @@ test('in the zone UTC, intervals are equal to intervals without a zone', () => {
     }
 })
 
+test('no interval begins before the year 0, whose text has another form', () => {
+  for (const zone of ['Europe/Berlin', 'America/New_York', 'UTC'])
+    for (const interval of ['99999y', '99999w', '7M']) {
+      const { startOf, nextOf } = intervalInZone(interval, timeZoneOf(zone)!)!
+      const start = startOf(at('0001-01-01T00:00Z'))
+      assert.match(new Date(start).toISOString(), /^0000-/, `${zone} ${interval}`)
+      assert.equal(startOf(start), start)
+      assert.ok(nextOf(start) > at('0001-01-01T00:00Z'))
+    }
+})
+
 test('unknown zones are not accepted', () => {
   for (const name of ['', 'Mars/Olympus', 'Europe/Berlin; drop', '__proto__', '+99:00'])
     assert.equal(timeZoneOf(name), undefined, name)
