@@ -49,6 +49,15 @@ export function parseDigest(headers: Record<string, unknown>): { header: string;
   return undefined
 }
 
+/** Rejects an upload of a part of a content (RFC 9110, 14.4), because the part would replace the whole content. */
+export function checkWholeContent(headers: Record<string, unknown>) {
+  const value = headers['content-range']
+  if (value === undefined) return
+  const [, last = '', size = ''] = /^bytes 0-(\d+)\/(\d+)$/i.exec(String(value)) ?? []
+  if (size === '' || Number(last) + 1 !== Number(size))
+    throw invalidField('Content-Range', 'an upload in parts is not supported; send the whole content in one request')
+}
+
 export const digestHeader = (checksum: string) => `sha-256=:${Buffer.from(checksum, 'hex').toString('base64')}:`
 
 /** Rejects file names that contain a path, so that a client that saves the file cannot write to another folder. */

@@ -184,7 +184,7 @@ const headers = Type.Object({
   'repr-digest': digest('The same as `Content-Digest`.'),
 })
 const uploadFails = {
-  400: 'A parameter is malformed, the content does not match its digest, or it ended before it was complete.',
+  400: 'A parameter is malformed, or the content does not match its digest, is only a part, or ended before it was complete.',
   413: "The content exceeds what is left of the tenant's storage quota.",
   429: 'The endpoint has too many uploads at the same time. `Retry-After` holds the seconds to wait.',
   503: 'The database or the blob store does not work at the moment; nothing was stored. Try again later.',

@@ -192,6 +192,19 @@ test('any valid file name is returned unchanged', async () => {
   }
 })
 
+test('an upload of a part of a file is rejected, so that the part does not replace the whole file', async () => {
+  const token = await fixture.aToken(endpoint)
+  const send = (content: string, range: string) =>
+    fixture.send(`POST ${root}/files/parts`, { 'x-auth-token': token, 'content-range': range }, content)
+  assert.equal((await send('hello', 'bytes 0-4/5')).status, 204)
+  for (const range of ['bytes 0-1/5', 'bytes 3-4/5', 'bytes 0-1/*', 'bytes */5', 'items 0-4/5']) {
+    const { status, text } = await send('he', range)
+    assert.equal(status, 400, range)
+    assert.match(text, /Content-Range/)
+  }
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/parts`)).text, 'hello')
+})
+
 test('an upload whose bytes do not match its Content-Digest is rejected', async () => {
   await fixture.upload(endpoint, '/files/digest', 'right', { 'content-digest': digestOf('right') })
   await fixture.upload(endpoint, '/files/digest', 'right', { 'repr-digest': `md5=:AAAA:, ${digestOf('right')}` })

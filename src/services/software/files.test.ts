@@ -150,6 +150,7 @@ suite('a software file', () => {
       [`${software}/3.0.0/file?filename=a%00`, 400],
       [`${software}/3.0.0/file?filename=${'x'.repeat(256)}`, 400, /filename/],
       [`${software}/9.0.0/file?filename=a`, 404],
+      [`${software}/3.0.0/file?filename=a`, 400, /Content-Range/, { 'content-range': 'bytes 1-1/2' }],
       [`${software}/3.0.0/file?filename=a`, 400, /Content-Digest/, { 'content-digest': 'sha-256=:AAAA:' }],
       [
         `${software}/3.0.0/file?filename=a`,

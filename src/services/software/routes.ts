@@ -1,5 +1,5 @@
 import { notModified } from '../../kernel/etag.ts'
-import { checkFilename, parseDigest } from '../../kernel/http/content-headers.ts'
+import { checkFilename, checkWholeContent, parseDigest } from '../../kernel/http/content-headers.ts'
 import { type Http, isSigned } from '../../kernel/http/routes.ts'
 import { sendText } from '../../kernel/http/send.ts'
 import { sendContent } from '../../kernel/http/send-content.ts'
@@ -60,6 +60,7 @@ function fileRoutes(http: Http, { files }: SoftwareService, file: string) {
   const upload = { schema: schemas.uploadSoftwareFile, config: { ...update, streamBody: true } }
   http.put(file, upload, async ({ ctx, params, query, headers, body }, reply) => {
     if (query.filename !== undefined) checkFilename(query.filename)
+    checkWholeContent(headers)
     const length = Number(headers['content-length'] ?? 0)
     const upload = { filename: query.filename, content: body, length, digest: parseDigest(headers) }
     const checksum = await files.upload(ctx, params, upload)

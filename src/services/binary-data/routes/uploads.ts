@@ -1,4 +1,4 @@
-import { checkFilename, parseDigest } from '../../../kernel/http/content-headers.ts'
+import { checkFilename, checkWholeContent, parseDigest } from '../../../kernel/http/content-headers.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { linkOf } from '../links.ts'
 import * as schemas from '../schemas.ts'
@@ -16,11 +16,14 @@ export function uploadTokenRoutes(http: Http, { tokens }: BinaryDataService) {
 }
 
 export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl: () => string) {
-  const uploadHeadersOf = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
-    token: headers['x-auth-token']?.toString(),
-    length: Number(headers['content-length'] ?? 0),
-    digest: parseDigest(headers),
-  })
+  const uploadHeadersOf = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => {
+    checkWholeContent(headers)
+    return {
+      token: headers['x-auth-token']?.toString(),
+      length: Number(headers['content-length'] ?? 0),
+      digest: parseDigest(headers),
+    }
+  }
 
   http.post('/binary-data', { schema: schemas.uploadBlob, config }, async (request, reply) => {
     const name = request.query.name || undefined
