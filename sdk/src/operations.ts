@@ -2655,9 +2655,9 @@ export interface EndpointSelection {
   /** Only endpoints in these states: `connected`, `disconnected`, `never`. Default: all. */
   connection?: string | string[]
   /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  activeAfter?: string
+  activeAfter?: string | number
   /** Only endpoints that were last active before this time, or that were registered before it and never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  activeBefore?: string
+  activeBefore?: string | number
   /** Metadata keys, or paths such as `battery.level`, with the value that each must have. Default: none. */
   metadataFilter?: Record<string, unknown>
   /** Every endpoint that the caller may read, instead of conditions. */
@@ -4101,9 +4101,9 @@ export interface NewSeriesExport {
   /** Only these series (names). Default: all. */
   timeSeriesNames?: string[]
   /** Only points after this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  fromDate: string
+  fromDate: string | number
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  toDate: string
+  toDate: string | number
   /** Bounds that are inclusive. Default: none. */
   includeTime?: 'from' | 'to' | 'both' | 'none'
   /** One point for each `interval`, as in queries of points. Default: none, all points are exported. */
@@ -4253,9 +4253,9 @@ export interface NewTrafficExport {
   /** Only messages whose payload contains this text. Default: all. */
   payload?: string
   /** Only records from this date and time on (inclusive). Default: the oldest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  fromCreatedAt?: string
+  fromCreatedAt?: string | number
   /** Only records up to this date and time (inclusive). Default: now. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  toCreatedAt?: string
+  toCreatedAt?: string | number
   /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
   format: 'csv' | 'ndjson'
   /** True when the file is compressed with gzip. Default: false. */

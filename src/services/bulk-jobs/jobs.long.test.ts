@@ -224,6 +224,7 @@ suite('a job over endpoints', () => {
       [{ connection: 'connected' }, [0]],
       [{ connection: ['disconnected', 'never'] }, [1, 2, 3, 4]],
       [{ activeAfter: '2020-01-01T00:00:00Z' }, [0, 1]],
+      [{ activeAfter: Date.UTC(2020) }, [0, 1]],
       [{ activeBefore: 'now-1d' }, [0, 1, 2, 3]],
       [{ activeBefore: '2020-01-01T00:00:00Z' }, [2, 3]],
       [{ search: 'pump', connection: 'never', metadataFilter: { city: 'Kyiv' } }, [2]],

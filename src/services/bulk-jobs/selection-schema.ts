@@ -1,4 +1,4 @@
-import { AnyJson, JsonObject, Name, RequestTime, Text, TextList, Type } from '../../kernel/schema.ts'
+import { AnyJson, BodyTime, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const criteria = (description: string) =>
   Type.Optional(
@@ -50,9 +50,9 @@ export const Selection = Type.Object(
         description: 'Only endpoints in these states: `connected`, `disconnected`, `never`. Default: all.',
       }),
     ),
-    activeAfter: Type.Optional(RequestTime({ description: 'Only endpoints that were active at this time or later.' })),
+    activeAfter: Type.Optional(BodyTime({ description: 'Only endpoints that were active at this time or later.' })),
     activeBefore: Type.Optional(
-      RequestTime({
+      BodyTime({
         description:
           'Only endpoints that were last active before this time, or that were registered before it and never active.',
       }),

@@ -124,8 +124,8 @@ export interface EndpointConditions {
   search?: string
   connection?: string | string[]
   /** Times as in requests. Relative times such as `now-1d` are relative to the time of the call. */
-  activeAfter?: string
-  activeBefore?: string
+  activeAfter?: string | number
+  activeBefore?: string | number
   /** Metadata keys, or paths into their values, each with the required value. */
   metadataFilter?: Record<string, unknown>
 }

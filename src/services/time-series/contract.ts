@@ -87,8 +87,8 @@ export interface SeriesExportRequest {
   applicationName: string
   endpointIds?: string[]
   timeSeriesNames?: string[]
-  fromDate: string
-  toDate: string
+  fromDate: string | number
+  toDate: string | number
   includeTime?: 'from' | 'to' | 'both' | 'none'
   aggregate?: Aggregate
   interval?: string

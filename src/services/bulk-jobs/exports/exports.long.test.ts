@@ -147,6 +147,9 @@ test('an export of time series has the same points as a query: as CSV, as lines 
   assert.equal(text, await answer.text())
   assert.match(text, /,'=1\+1,3\r\n/)
   assert.equal(job.counts.succeeded, 60)
+  // As in queries of time series, a date may be a number of milliseconds.
+  const numbers = { fromDate: Date.parse(span.fromDate), toDate: Date.parse(span.toDate) }
+  assert.equal((await exported('series-exports', { ...request, ...numbers, format: 'csv' })).text, text)
   const lines = await exported('series-exports', { ...request, format: 'ndjson', gzip: true })
   const parsed = linesOf(gunzipSync(lines.bytes).toString()).map((line) => JSON.parse(line))
   assert.deepEqual(

@@ -1,5 +1,5 @@
 import { failure } from '../../../kernel/error-formats.ts'
-import { Bytes, describedAs, Name, RequestTime, Text, Type } from '../../../kernel/schema.ts'
+import { BodyTime, Bytes, describedAs, Name, Text, Type } from '../../../kernel/schema.ts'
 import { JobDetails, noJob, ofJob } from '../schemas.ts'
 import { Selection } from '../selection-schema.ts'
 
@@ -65,8 +65,8 @@ export const exportSeries = {
           description: 'Only these series (names). Default: all.',
         }),
       ),
-      fromDate: RequestTime({ description: 'Only points after this time.' }),
-      toDate: RequestTime({ description: 'Only points before this time.' }),
+      fromDate: BodyTime({ description: 'Only points after this time.' }),
+      toDate: BodyTime({ description: 'Only points before this time.' }),
       includeTime: Type.Optional(
         Type.Enum(['from', 'to', 'both', 'none'], { description: 'Bounds that are inclusive. Default: none.' }),
       ),
@@ -135,10 +135,10 @@ export const exportTraffic = {
         Name({ maxLength: 1024, description: 'Only messages whose payload contains this text. Default: all.' }),
       ),
       fromCreatedAt: Type.Optional(
-        RequestTime({ description: 'Only records from this date and time on (inclusive). Default: the oldest.' }),
+        BodyTime({ description: 'Only records from this date and time on (inclusive). Default: the oldest.' }),
       ),
       toCreatedAt: Type.Optional(
-        RequestTime({ description: 'Only records up to this date and time (inclusive). Default: now.' }),
+        BodyTime({ description: 'Only records up to this date and time (inclusive). Default: now.' }),
       ),
       ...file,
     },

@@ -39,7 +39,8 @@ export interface ExportOperations {
   exportSeries(ctx: Ctx, request: FileFormat & SeriesExportRequest): Promise<string>
   exportTraffic(
     ctx: Ctx,
-    request: FileFormat & Omit<TrafficExport, 'from' | 'to'> & { fromCreatedAt?: string; toCreatedAt?: string },
+    request: FileFormat &
+      Omit<TrafficExport, 'from' | 'to'> & { fromCreatedAt?: string | number; toCreatedAt?: string | number },
   ): Promise<string>
   fileOf(jobId: string): Promise<ExportFile | undefined>
   open(ctx: Ctx, jobId: string, choose: Parameters<typeof openFile>[3]): ReturnType<typeof openFile>
@@ -89,9 +90,9 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
   }
 }
 
-function timeOfField(field: string, text: string | undefined, now: Date): number | undefined {
-  if (text === undefined) return undefined
-  const time = timeOf(text, now)
+function timeOfField(field: string, given: string | number | undefined, now: Date): number | undefined {
+  if (given === undefined) return undefined
+  const time = timeOf(given, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)
   return Math.max(0, time)
 }

@@ -5,9 +5,9 @@ import { timeOf, timeText } from '../../../kernel/times.ts'
 import { wordsOf } from './document.ts'
 import { type Connection, connections } from './query.ts'
 
-export function timeOfParameter(text: string | undefined, field: string, now: Date): Date | undefined {
-  if (text === undefined) return undefined
-  const time = timeOf(text, now)
+export function timeOfParameter(given: string | number | undefined, field: string, now: Date): Date | undefined {
+  if (given === undefined) return undefined
+  const time = timeOf(given, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)
   return new Date(time)
 }
