@@ -20,6 +20,14 @@ bus.subscribe(MetadataUpdated, ({ cause }) => causes.push(`metadata ${cause}`))
 const lastOf = async (endpointId: string, applicationName: string) =>
   (await admin(`GET /epts/api/v1/applications/${applicationName}/time-series/last?endpointId=${endpointId}`)).body
 
+/** Values that a script can make, but that PostgreSQL cannot store or a request cannot send. */
+const unstorable = {
+  NUL: 'a\0b',
+  'a lone surrogate': 'a\ud800b',
+  'a name with a lone surrogate': { 'a\ud800': 1 },
+  'deep nesting': Array.from({ length: 100 }).reduce<object>((inner) => [inner], {}),
+}
+
 suite('metadata-update', () => {
   test('a metadata-update replaces the given keys, deletes keys whose value is null, and continues the chain of its rule', async () => {
     const endpoint = await anEndpointRef({ a: 1, b: { c: 2 }, gone: true })
@@ -74,6 +82,15 @@ suite('metadata-update', () => {
     assert.match(outcome.reason, /bad key!/)
     assert.equal((outcome.metadata!.failed as { endpointId: string }[])[0]!.endpointId, endpoint.endpointId)
   })
+
+  for (const [name, value] of Object.entries(unstorable))
+    test(`a metadata-update with ${name} fails with a reason and changes nothing`, async () => {
+      const endpoint = await anEndpointRef({ a: 1 })
+      const outcome = await run('metadata-update', { endpoint, results: { metadataExpression: { a: value } } })
+      assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION')
+      assert.match(outcome.reason, /^metadataExpression/)
+      assert.deepEqual(await metadataOf(endpoint.endpointId), { a: 1 })
+    })
 })
 
 suite('data-sample', () => {
@@ -224,6 +241,25 @@ suite('alert actions', () => {
     assert.deepEqual(await run('alert-resolution', { endpoint, fields: { alertType: 'HOT' } }), { outcome: 'SUCCESS' })
     const [after] = await alertsOf(endpoint.endpointId)
     assert.deepEqual([after.state, after.resolveReason], ['RESOLVED', 'cold'])
+  })
+
+  for (const [name, value] of Object.entries(unstorable))
+    test(`an alert-activation with ${name} in its metadata fails with a reason`, async () => {
+      const endpoint = await anEndpointRef()
+      const fields = { alertType: 'HOT' }
+      const outcome = await run('alert-activation', { endpoint, fields, results: { metadataExpression: { a: value } } })
+      assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION')
+      assert.match(outcome.reason, /^metadataExpression/)
+      assert.deepEqual(await alertsOf(endpoint.endpointId), [])
+    })
+
+  test('in messages of alert actions, NUL and lone surrogates are replaced', async () => {
+    const endpoint = await anEndpointRef()
+    const [fields, results] = [{ alertType: 'HOT' }, { messageExpression: 'a\0b\ud800' }]
+    for (const type of ['alert-activation', 'alert-resolution'] as const)
+      assert.equal((await run(type, { endpoint, fields, results })).outcome, 'SUCCESS')
+    const [alert] = await alertsOf(endpoint.endpointId)
+    assert.deepEqual([alert.message, alert.resolveReason], ['a b\ufffd', 'a b\ufffd'])
   })
 
   test('alert actions of the tenant need no endpoint; the severity defaults to MEDIUM', async () => {

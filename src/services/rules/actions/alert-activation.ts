@@ -4,7 +4,7 @@ import { AlertRefused } from '../errors.ts'
 import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, objectOf, read, readConstantOrExpression } from './results.ts'
+import { ActionFailed, read, readConstantOrExpression, storableObjectOf } from './results.ts'
 
 /** Opens an alert with the entity and type of the action. If such an alert is already open, it is renewed instead (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
@@ -14,7 +14,9 @@ export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): P
   const message = await messageOf(run)
   const metadataValue = await read(run, 'metadataExpression')
   const metadata =
-    metadataValue === undefined || metadataValue === null ? undefined : objectOf('metadataExpression', metadataValue)
+    metadataValue === undefined || metadataValue === null
+      ? undefined
+      : storableObjectOf('metadataExpression', metadataValue)
   const activation = { alertType, severityLevel, ...entity, ...(message !== undefined && { message }), metadata }
   if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: activation }
   const { alertSettingId } = run.action

@@ -21,7 +21,7 @@ export async function alertTypeOf(run: ActionRun): Promise<string> {
 export async function messageOf(run: ActionRun): Promise<string | undefined> {
   const value = await readConstantOrExpression(run, 'message')
   if (value === undefined || value === null) return undefined
-  const text = textOrJson(value).replaceAll('\0', ' ')
+  const text = textOrJson(value).replaceAll('\0', ' ').toWellFormed()
   if (text.length > messageMax) throw new ActionFailed(`message: expected at most ${messageMax} characters`)
   return text
 }

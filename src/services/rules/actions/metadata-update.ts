@@ -2,12 +2,12 @@ import { causeOf } from '../chain.ts'
 import type { ActionDeps } from './deps.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, objectOf, read } from './results.ts'
+import { ActionFailed, read, storableObjectOf } from './results.ts'
 
 /** Merges an object into the metadata of endpoints. A key with the value null is deleted. */
 export async function metadataUpdate({ register }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const targets = await targetsOf(run, register)
-  const metadata = objectOf('metadataExpression', await read(run, 'metadataExpression'))
+  const metadata = storableObjectOf('metadataExpression', await read(run, 'metadataExpression'))
   const entries = Object.entries(metadata)
   const merge = Object.fromEntries(entries.filter(([, value]) => value !== null))
   const remove = entries.filter(([, value]) => value === null).map(([key]) => key)

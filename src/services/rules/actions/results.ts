@@ -1,4 +1,6 @@
 /** Checks the results of expressions before an action does anything (document 5, 5.5). A wrong result fails only its action. */
+import { PlatformError } from '../../../kernel/errors.ts'
+import { parseJson } from '../../../kernel/http/body.ts'
 import { checkAddress } from '../../../kernel/safe-fetch.ts'
 import { absoluteTimeOf } from '../../../kernel/times.ts'
 import type { Stage } from '../model.ts'
@@ -47,6 +49,16 @@ export function objectOf(attribute: string, value: unknown): Record<string, unkn
   const object = typeof value === 'string' ? parsed(value) : value
   if (!isObject(object)) throw wrongValue(attribute, 'an object, or its JSON text')
   return object
+}
+
+/** Returns an object to store. Scripts can make values that a body of a request cannot have, such as texts with NUL. */
+export function storableObjectOf(attribute: string, value: unknown): Record<string, unknown> {
+  const json = JSON.stringify(objectOf(attribute, value))
+  try {
+    return parseJson(Buffer.from(json), { plainData: true, part: attribute }) as Record<string, unknown>
+  } catch (error) {
+    throw error instanceof PlatformError ? new ActionFailed(error.message) : error
+  }
 }
 
 export function textOf(attribute: string, value: unknown): string {
