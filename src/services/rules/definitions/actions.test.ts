@@ -82,6 +82,7 @@ suite('an attribute', () => {
   test('a wrong attribute gets 400 with the name of the attribute, and with line and column for a script', async () => {
     const cases: [string, object, RegExp][] = [
       ['webhook', { webhookUrl: 'ftp://example.org' }, /^webhookUrl: expected an http or https URL/],
+      ['webhook', { webhookUrl: 'https://ada:pass@example.org' }, /^webhookUrl: must not contain a user name/],
       ['webhook', { headersExpression: '[1]' }, /^headersExpression: expected the JSON of an object/],
       ['webhook', { headersExpression: 'return {a:' }, /^headersExpression: .*line 1, column \d+: /],
       ['webhook', { retryConfig: { maxAttempts: 6 } }, /maxAttempts/],

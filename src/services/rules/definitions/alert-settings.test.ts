@@ -144,6 +144,7 @@ suite('an alert setting', () => {
         /^resolutionExpression: the script has more than/,
       ],
       [{ webhookUrl: 'ftp://x' }, /^webhookUrl: /],
+      [{ webhookUrl: 'https://ada:pass@example.org' }, /^webhookUrl: must not contain a user name/],
       [{ emailRecipients: ['nobody'] }, /emailRecipients/],
       [{ emailRecipients: ['a@b.org\r\nBcc: c@d.org'] }, /emailRecipients/],
       [{ alertType: 'a b' }, /alertType/],

@@ -41,7 +41,7 @@ export const webhook: ActionTypeDefinition = {
       description: 'The http or https URL to send the request to.',
       literal: 'text',
       required: true,
-      problem: (value) => (isHttpUrl(String(value)) ? undefined : 'expected an http or https URL, or a script'),
+      problem: (value) => webhookUrlProblem(String(value), 'expected an http or https URL, or a script'),
     },
     headersExpression: {
       description: 'Headers of the request: an object of texts, numbers and booleans.',
@@ -71,8 +71,10 @@ export const webhook: ActionTypeDefinition = {
   },
 }
 
-export function isHttpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return (protocol === 'http:' || protocol === 'https:') && hostname !== ''
+/** Returns the problem with a constant URL that every delivery to it would have. */
+export function webhookUrlProblem(text: string, expected = 'expected an http or https URL'): string | undefined {
+  if (!URL.canParse(text)) return expected
+  const { protocol, hostname, username, password } = new URL(text)
+  if ((protocol !== 'http:' && protocol !== 'https:') || hostname === '') return expected
+  return username === '' && password === '' ? undefined : 'must not contain a user name or password'
 }

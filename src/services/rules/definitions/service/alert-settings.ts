@@ -4,7 +4,7 @@ import type { Sql } from '../../../../kernel/db.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { checkIfMatch } from '../../../../kernel/etag.ts'
 import { NoAlertSetting } from '../../errors.ts'
-import { isHttpUrl } from '../action-types/webhook.ts'
+import { webhookUrlProblem } from '../action-types/webhook.ts'
 import { type AlertSettingFields, ruleExpression } from '../alert-setting-parts.ts'
 import { setParts } from '../store/alert-settings.ts'
 import { sizeOfDefinitions } from '../store/sizes.ts'
@@ -108,8 +108,8 @@ async function checkFields(deps: Deps, ctx: Ctx, setting: AlertSettingFields) {
     // Both expressions run as one script, so together they must not exceed the maximum length of a script.
     await checkScript(deps, ctx, 'resolutionExpression', ruleExpression(activationExpression, resolutionExpression))
   }
-  if (webhookUrl !== undefined && !isHttpUrl(webhookUrl))
-    throw invalidField('webhookUrl', 'expected an http or https URL')
+  const urlProblem = webhookUrl === undefined ? undefined : webhookUrlProblem(webhookUrl)
+  if (urlProblem !== undefined) throw invalidField('webhookUrl', urlProblem)
 }
 
 const columnsOf = ({ name, description, state = 'ENABLED', uiMetadata, ...given }: AlertSettingFields) => ({
