@@ -191,6 +191,35 @@ suite('a replay', () => {
     await expectStatus(409, `POST ${path}/${started.replayId}/cancel`)
   })
 
+  test('a replay completes although the rule returns or throws texts that PostgreSQL cannot store', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const script = (text: string) => {
+      const value = "'a\\u0000b\\ud800" + text + "'"
+      return `if (ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30) throw new Error(${value}); return ${value}`
+    }
+    const selection = { endpointIds: [endpoint.endpointId] }
+    const { ruleId, traces } = await aTriggeredRule('endpoint-data-samples-received', selection, script(''))
+    const sensor = await send(endpoint, { t: 25 })
+    await sensor.publish({ t: 35 })
+    await sensor.end()
+    await traces(2)
+    const differencesWith = async (expression: string) => {
+      const path = `${rulesRoot}/rules/${ruleId}/replays`
+      const { body } = await expectStatus(202, `POST ${path}`, { from: 'now-1h', to: Date.now() + 1000, expression })
+      const replay = await eventually(async () => {
+        const view = await get(`/rules/${ruleId}/replays/${body.replayId}`)
+        assert.notEqual(view.status, 'RUNNING')
+        return view
+      })
+      assert.deepEqual([replay.status, replay.eventsCount], ['COMPLETED', 2])
+      return replay.differences.map(({ now }: { now: string }) => now)
+    }
+    assert.deepEqual(await differencesWith(script('')), [])
+    const [returned, thrown] = await differencesWith(script('c'))
+    assert.equal(returned, 'a\ufffdb\ufffdc')
+    assert.match(thrown, /^failed: .*a\ufffdb.*c$/)
+  })
+
   test('a replay runs only for messages of endpoints that its caller may read', async () => {
     const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     for (const endpoint of [own, hidden]) await (await send(endpoint, { n: endpoint.endpointId })).end()

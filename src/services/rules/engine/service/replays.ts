@@ -316,7 +316,11 @@ function textOf({
   reason: string | null
   metadata: string
 }): string {
-  return isFailure ? `failed: ${reason}` : String((JSON.parse(metadata) as { returnedValue?: unknown }).returnedValue)
+  const text = isFailure
+    ? `failed: ${reason}`
+    : String((JSON.parse(metadata) as { returnedValue?: unknown }).returnedValue)
+  // PostgreSQL stores neither NUL nor lone surrogates. Traces replace them too, so equal values stay equal.
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
 async function returnedNow(
