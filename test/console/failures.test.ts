@@ -108,6 +108,22 @@ test('the console works in a browser that denies storage and workers', async () 
   await page.close()
 })
 
+test('the console works in a browser of any language, and reads numbers as English numbers', async () => {
+  for (const language of ['de-DE', 'ar-EG']) {
+    const page = await openTab('/endpoints/meter-1?tab=commands', (fresh) =>
+      fresh.addInitScript(`Object.defineProperty(navigator, 'language', { get: () => '${language}' })`),
+    )
+    const seconds = page.getByRole('textbox', { name: /awaitTimeout/ })
+    await seconds.fill('0.5')
+    await seconds.press('Tab')
+    assert.equal(await seconds.inputValue(), '0.5', language)
+    await page.getByRole('button', { name: /your account/i }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+    assert.deepEqual(opened.problems, [], language)
+    await page.close()
+  }
+})
+
 test('a wrong clock does not prevent the sign-in, and the page says by how much the clock is wrong', async () => {
   const threeHours = 3 * 3_600_000
   const page = await openTab('/endpoints', (fresh) => fresh.clock.setSystemTime(Date.now() + threeHours))
