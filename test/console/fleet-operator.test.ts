@@ -184,6 +184,26 @@ test('the timeline shows a message with its response, and why the message was re
   await page.getByRole('slider').waitFor()
 })
 
+test('while the commands of an endpoint are being read, its timeline neither counts events nor says that there are none', async () => {
+  let release = () => {}
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/cex/api/v1/**', async (route) => {
+    await isReleased
+    await route.continue()
+  })
+  await page.goto(console_.address('/endpoints/meter-1?tab=timeline&q=nothing-like-this'))
+  const software = page.getByRole('button', { name: /^Software \d+$/ })
+  await software.waitFor()
+  for (const name of ['All', 'Problems', 'Commands']) await page.getByRole('button', { name, exact: true }).waitFor()
+  assert.equal(await page.getByText('Nothing happened in this time').count(), 0)
+  release()
+  await page.getByText('Nothing happened in this time').waitFor()
+  await page.getByRole('button', { name: /^Commands \d+$/ }).waitFor()
+  await page.unroute('**/cex/api/v1/**')
+})
+
 test('if the tokens of an endpoint cannot be read, the page shows the reason, and does not say that there are none', async () => {
   const address = '**/api/v1/endpoints/meter-1/tokens*'
   const none = page.getByText('Without a token the device cannot send')

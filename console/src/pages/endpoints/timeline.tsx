@@ -44,7 +44,7 @@ export default function TimelineTab(props: TabProps) {
     ...{ tab: text('now'), range: oneOf(ranges, '1d'), kind: oneOf(kinds, 'all'), q: text() },
   })
   const { range, kind, q } = address.values
-  const { events, problems, isLoading } = useEvents(props, range)
+  const { events, problems, isLoading, isKindLoading } = useEvents(props, range)
   const shown = events.filter((event) => isOfKind(event, kind) && contains(event, q))
   const { endpointId } = props.endpoint
   return (
@@ -67,7 +67,7 @@ export default function TimelineTab(props: TabProps) {
         options={kinds.map((value) => ({
           value,
           label: texts.kind[value],
-          count: events.filter((event) => isOfKind(event, value)).length,
+          count: isKindLoading(value) ? undefined : events.filter((event) => isOfKind(event, value)).length,
         }))}
       />
       {problems.map(([part, problem]) => (
@@ -75,7 +75,7 @@ export default function TimelineTab(props: TabProps) {
           {texts.partMissing(part)}: <Text value={problem.message} />
         </Note>
       ))}
-      {isLoading ? (
+      {isLoading || (shown.length === 0 && isKindLoading(kind)) ? (
         <Loading label={texts.loading} lines={8} />
       ) : shown.length === 0 ? (
         <EmptyState icon="clock" title={texts.timelineEmptyTitle}>
@@ -162,7 +162,18 @@ function useEvents(props: TabProps, range: string) {
     [texts.kind.software, software.problem],
     [texts.kind.commands, commands.problem],
   ].filter((entry): entry is [string, Problem] => entry[1] !== undefined)
-  return { events, problems, isLoading: traffic.isLoading }
+  const loading: Partial<Record<(typeof kinds)[number], boolean>> = {
+    traffic: traffic.isLoading || connections.isLoading,
+    problems: refusals.isLoading || ownRefusals.isLoading,
+    commands: commands.isLoading,
+    configuration: statuses.isLoading,
+    software: software.isLoading,
+    alerts: alerts.isLoading,
+  }
+  /** Events of each kind can be problems. */
+  const isKindLoading = (kind: (typeof kinds)[number]) =>
+    kind === 'all' || kind === 'problems' ? Object.values(loading).includes(true) : loading[kind] === true
+  return { events, problems, isLoading: traffic.isLoading, isKindLoading }
 }
 
 const payloadMax = 20_000
