@@ -8422,6 +8422,8 @@ export interface Nouns {
     directory: {
       /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. The list is meant for user interfaces: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or no endpoints, but still a `nextCursor` that leads to more endpoints. Changes of the id, of metadata and of the connection are found after some seconds. */
       list: BareListCall<{
+        /** Only endpoints with these ids. Default: all. */
+        endpointId?: string | readonly string[] | undefined
         /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
         search?: string | undefined
         /** Only endpoints of these applications. Default: all. */
@@ -8455,6 +8457,8 @@ export interface Nouns {
     counts: {
       /** Get numbers of endpoints by version, connection or metadata. Counts the endpoints that meet all conditions and that the caller may read. By application, version and connection this takes little longer for a million endpoints than for one. Other counts read every endpoint, for at most about two seconds: then `complete` is false, and only the endpoints that were registered first are counted. */
       get: BareCall<{
+        /** Only endpoints with these ids. Default: all. */
+        endpointId?: string | readonly string[] | undefined
         /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
         search?: string | undefined
         /** Only endpoints of these applications. Default: all. */

@@ -232,3 +232,10 @@ test('a deletion shows how many other objects are deleted too, and afterwards th
   assert.equal((await console_.api('GET /epr/api/v1/endpoints/meter-3')).status, 404)
   assert.deepEqual(console_.problems, [])
 })
+
+test('the page of an endpoint shows its connection, even if its id is a part of many other ids', async () => {
+  for (const endpointId of [...Array.from({ length: 25 }, (_, at) => `gate-7-${at}`), '7'])
+    await console_.api('POST /epr/api/v1/endpoints', { endpointId, appVersion: { name: 'meters-v1' } })
+  await page.goto(console_.address('/endpoints/7'))
+  await page.locator('.endpoint-strip').getByText('Never connected').waitFor({ timeout: 10_000 })
+})

@@ -121,7 +121,7 @@ const newestOf = (messages: unknown[]) => (before: string) =>
  * a live message takes precedence.
  */
 function useDirectoryEntry(endpointId: string, heardAt: string): ItemOf<'endpoints.directory.list'> | undefined {
-  const { items } = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 5_000 })
+  const { items } = useList('endpoints.directory.list', { endpointId, limit: 1 }, { refreshMs: 5_000 })
   const entry = items.find((item) => item.endpointId === endpointId)
   return entry && heardAt > (entry.lastActivity ?? '') ? { ...entry, lastActivity: heardAt } : entry
 }

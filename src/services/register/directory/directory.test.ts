@@ -69,6 +69,16 @@ suite('the directory', () => {
     await update()
   })
 
+  test('the directory lists and counts only endpoints with the given ids, also when a word is part of many ids', async () => {
+    const two = { endpointId: 'pump-3,pump-1,foreign-pump,pump' }
+    assert.deepEqual(await all(two), ['pump-1', 'pump-3'])
+    assert.deepEqual(await all({ ...two, search: 'cellar', sort: 'endpointId' }), ['pump-3'])
+    const reader = waypost.as(aCaller({ on: { 'endpoint-pump-3': ['endpoint:read'] } }))
+    assert.deepEqual(await all(two, reader), ['pump-3'])
+    const { body } = await admin(`GET ${root}/directory/counts${query({ ...two, by: 'connection' })}`)
+    assert.equal(body.total, 2)
+  })
+
   test('the directory lists endpoints with connection and last activity, in the order of registration', async () => {
     const answer = await list({ include: 'metadata' })
     assert.deepEqual(ids(answer), ['pump-1', 'pump-2', 'pump-3', 'valve-7', 'b-meter'])

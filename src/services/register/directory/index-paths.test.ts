@@ -46,6 +46,7 @@ await updateTask.run(db.sql as never)
 const sampleOf = createTextSample(db)
 const base: DirectoryRequest = {
   tenantId: undefined,
+  endpointIds: undefined,
   applicationNames: undefined,
   versionNames: undefined,
   words: [],

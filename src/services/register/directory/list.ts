@@ -137,7 +137,7 @@ function positionIn({ by }: Sort, { seq, endpointId, lastActivity, sortedBy }: c
 async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Part> {
   const { query, sort } = listing
   const { tenantId, applicationNames } = query.scope
-  const { versionNames } = query.conditions
+  const { endpointIds, versionNames } = query.conditions
   if (applicationNames.length === 0) return { items: [], reached: undefined }
   if ('key' in sort.by && !(await deps.isIndexed(tenantId, applicationNames, sort.by.key, versionNames)))
     return await sortedInMemory(deps, listing)
@@ -147,7 +147,7 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   const isOver = () => remainingMs() < 0
   const isConditional = hasConditions(query.conditions)
   const firstSteps = isConditional ? Math.max(deps.limits.firstSteps, listing.limit + 1) : listing.limit + 1
-  if (isConditional && query.words === 'rare') {
+  if (query.words === 'rare' || endpointIds) {
     const start = listing.after ?? {
       seq: sort.descending ? Number.MAX_SAFE_INTEGER : -1,
       value: undefined,
@@ -249,6 +249,7 @@ export async function sourcesOf(
   const { conditions } = query
   const [sql, sorted, limit] = [db.sql as Sql, { ...query, sort }, candidatesMax + 1]
   const sources: Fragment[] = []
+  if (conditions.endpointIds) sources.push(candidates.idsSql(sql, sorted, conditions.endpointIds))
   if (conditions.filters.length > 0 && conditions.filters[0]!.members < limit)
     sources.push(candidates.membersSql(sql, sorted, filters))
   if (conditions.words.length > 0 && query.words !== 'common')

@@ -24,6 +24,7 @@ export function defineCountsTopic(live: Pick<Live, 'define'>, directory: Pick<Di
       async read(ctx, { applicationName, facets }) {
         const request = {
           tenantId: undefined,
+          endpointIds: undefined,
           applicationNames: applicationName === undefined ? undefined : [applicationName],
           versionNames: undefined,
           words: [],

@@ -32,6 +32,7 @@ export interface Singles {
 export interface Conditions {
   /** Words that the searchable text of the endpoint must contain. */
   words: string[]
+  endpointIds: string[] | undefined
   versionNames: string[] | undefined
   connections: Connection[] | undefined
   activeAfter: Date | undefined

@@ -52,6 +52,7 @@ export function directoryRoutes(http: Http, { directory }: RegisterService) {
 
 type Selected = Pick<
   Static<typeof schemas.listDirectory.query>,
+  | 'endpointId'
   | 'search'
   | 'applicationName'
   | 'applicationVersionName'
@@ -65,6 +66,7 @@ type Selected = Pick<
 
 const selectionOf = (query: Selected, now: Date): SelectionRequest => ({
   tenantId: query.tenantId,
+  endpointIds: narrowingListOf(query.endpointId),
   applicationNames: narrowingListOf(query.applicationName),
   versionNames: narrowingListOf(query.applicationVersionName),
   words: readWords(query.search ?? ''),

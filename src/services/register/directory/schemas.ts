@@ -23,6 +23,7 @@ const connectionText =
 
 /** Conditions of lists and counts. */
 const conditions = {
+  endpointId: Type.Optional(TextList({ description: 'Only endpoints with these ids. Default: all.' })),
   search: Type.Optional(
     Text({
       maxLength: 100,

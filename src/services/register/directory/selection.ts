@@ -13,6 +13,7 @@ import type { TextSampleOf } from './text-sample.ts'
 /** The conditions of a request for a list or counts. */
 export interface SelectionRequest {
   tenantId: string | undefined
+  endpointIds: string[] | undefined
   applicationNames: string[] | undefined
   versionNames: string[] | undefined
   words: string[]
@@ -44,13 +45,13 @@ export interface QueryDeps {
 const valuesMax = 1000
 
 export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionRequest): Promise<DirectoryQuery> {
-  for (const values of [request.applicationNames, request.versionNames, request.filterIds])
+  for (const values of [request.endpointIds, request.applicationNames, request.versionNames, request.filterIds])
     if (values && values.length > valuesMax)
       throw InvalidRequest({ problem: `expected at most ${valuesMax} values for one parameter` })
-  const { words, versionNames, connections, activeAfter, activeBefore, metadata } = request
+  const { words, endpointIds, versionNames, connections, activeAfter, activeBefore, metadata } = request
   const scope = await scopeOf(deps, ctx, request)
   const filters = await requireActiveFilters(deps, scope.tenantId, request.filterIds)
-  const conditions = { words, versionNames, connections, activeAfter, activeBefore, filters, metadata }
+  const conditions = { words, endpointIds, versionNames, connections, activeAfter, activeBefore, filters, metadata }
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
 

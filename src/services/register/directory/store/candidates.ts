@@ -49,6 +49,10 @@ export const searchSql = (
   select number as seq from register.search_candidates(${scope.tenantId}, ${scope.applicationNames}::text[],
     ${conditions.words}::text[], ${grams}::integer[], ${range.from}, ${range.to}, ${range.descending}, ${limit})`
 
+export const idsSql = (sql: Sql, { scope }: Query, endpointIds: string[]): Fragment => sql`
+  select e.seq from register.endpoints e
+  where e.tenant_id = ${scope.tenantId} and e.endpoint_id = any(${endpointIds}::text[])`
+
 export const membersSql = (sql: Sql, { scope, conditions }: Query, filters: FilterIndex): Fragment =>
   filters.members(
     sql,

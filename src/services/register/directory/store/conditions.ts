@@ -41,8 +41,9 @@ export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: C
 
 /** Returns all conditions, each with `and` before it. */
 export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions, filters: FilterIndex): Fragment {
-  const { words, versionNames, connections: connectionStates, activeAfter, activeBefore } = conditions
+  const { words, endpointIds, versionNames, connections: connectionStates, activeAfter, activeBefore } = conditions
   const parts = conditionsSql(sql, conditions.metadata).map((part) => sql`(${part})`)
+  if (endpointIds) parts.push(sql`e.endpoint_id = any(${endpointIds}::text[])`)
   if (versionNames) parts.push(sql`e.version_name = any(${versionNames}::text[])`)
   if (connectionStates)
     parts.push(sql`${connectionSql(sql)} = any(${connectionStates.map(numberOfConnection)}::integer[])`)
