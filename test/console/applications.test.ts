@@ -97,6 +97,19 @@ test('the palette finds pages, actions and endpoints, and the shortcuts are list
   assert.deepEqual(opened.problems, [])
 })
 
+test('the palette finds an endpoint by its exact id first, in upper and lower case, among many ids that contain it', async () => {
+  const register = (endpointId: string) =>
+    opened.api('POST /epr/api/v1/endpoints', { endpointId, appVersion: { name: 'meters-v1' } })
+  for (let at = 0; at < 10; at++) await register(`Valve-1${at}`)
+  assert.equal((await register('Valve-1')).status, 201)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Find pages, endpoints and actions' }).waitFor()
+  await page.keyboard.type('Valve-1')
+  await page.getByRole('menuitem', { name: 'Valve-1', exact: true }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/endpoints\/Valve-1$/)
+})
+
 test('the button "As a command" shows curl, the command line and the SDK', async () => {
   await page.goto(opened.address('/applications'))
   await page.getByRole('button', { name: 'As a command' }).click()

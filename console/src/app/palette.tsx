@@ -27,6 +27,7 @@ interface Entry {
 }
 
 const endpointsMax = 8
+const isId = /^[\w.~-]+$/
 const isAction = ({ path }: { path: string }) => path.endsWith('/new')
 
 export default function Palette({ onClose }: { onClose(): void }) {
@@ -43,9 +44,10 @@ export default function Palette({ onClose }: { onClose(): void }) {
 
 function PaletteBody({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('')
-  const searchText = typed.trim().toLowerCase()
+  const id = typed.trim()
+  const searchText = id.toLowerCase()
   const [, navigate] = useLocation()
-  const sections = useEntries(searchText)
+  const sections = useEntries(searchText, id)
   const open = (to: string) => {
     onClose()
     leave(() => navigate(to))
@@ -95,23 +97,32 @@ function distance(title: string, searchText: string): number {
   return at === 0 ? 0 : at > 0 ? 1 : 2
 }
 
-function useEntries(searchText: string): { title: string; entries: Entry[] }[] {
+function useEntries(searchText: string, id: string): { title: string; entries: Entry[] }[] {
   const { session } = useSession()
   const { data: me } = useMe()
   const may = useMay()
   // Pages are searched after every letter, so that Enter opens a page that matches all letters. Only requests use the deferred text.
   const search = useDeferredValue(searchText)
+  const exactId = useDeferredValue(id)
   const found = useList(
     'endpoints.directory.list',
     { search, limit: endpointsMax },
     { enabled: search.length >= 2 && may('endpoint:read') },
+  )
+  // The endpoint with exactly this id comes first. The search alone may return other endpoints whose ids contain this id.
+  const exact = useList(
+    'endpoints.directory.list',
+    { endpointId: exactId, limit: 1 },
+    { enabled: isId.test(exactId) && may('endpoint:read') },
   )
   const entries = pages
     .filter((page) => !page.path.includes(':') && mayOpen(me, session.tenant, page))
     .map(({ path, title, icon = 'list', keywords = '' }) => ({ id: path, title, icon, to: path, keywords }))
     .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(searchText))
     .toSorted((a, b) => distance(a.title, searchText) - distance(b.title, searchText))
-  const endpoints = searchText.length < 2 ? [] : found.items
+  const first = exact.items.filter(({ endpointId }) => endpointId === id)
+  const others = searchText.length < 2 ? [] : found.items.filter(({ endpointId }) => endpointId !== first[0]?.endpointId)
+  const endpoints = [...first, ...others].slice(0, endpointsMax)
   return [
     { title: texts.palettePages, entries: entries.filter(({ to }) => !isAction({ path: to })) },
     { title: texts.paletteActions, entries: entries.filter(({ to }) => isAction({ path: to })) },
