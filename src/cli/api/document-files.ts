@@ -75,6 +75,8 @@ function jsonValue(value: unknown): unknown {
     throw new Error(`${value} is too large for a number; write it in quotes`)
   }
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} is not a number that JSON has`)
+  // JSON has no negative zero.
+  if (value === 0) return 0
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(jsonValue)
   if (Object.getPrototypeOf(value) !== Object.prototype)

@@ -42,6 +42,10 @@ export interface Kind {
   fields(): readonly KindField[]
   /** Fields that identify the object. All other fields can change. */
   identity: readonly string[]
+  /** Values that the platform stores for fields that are absent. */
+  defaults?: Fields
+  /** Fields with lists whose order and repeated values have no meaning. */
+  sets?: readonly string[]
   /** Returns the names of the objects to which this object refers, as plans show them: `application meadow`. */
   references?(fields: Fields): string[]
   /** Yields all objects of the kind, with their fields. */

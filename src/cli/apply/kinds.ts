@@ -2,6 +2,7 @@
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import type { Client, Options } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
+import { CommandError } from '../api/errors.ts'
 import {
   bodyFields,
   createdAt,
@@ -106,7 +107,7 @@ async function putConfiguration(client: Client, fields: Fields, options: Options
 const defined = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
-const filter = kindOf({
+const filterKind = kindOf({
   name: 'filter',
   noun: 'endpointFilters',
   parents: applications,
@@ -117,14 +118,36 @@ const filter = kindOf({
   },
 })
 
-const role = kindOf({
+const filter: Kind = {
+  ...filterKind,
+  // The API accepts three names for the query, and returns it as `documentQuery`.
+  normalize({ mongoQuery = null, query = null, ...fields }) {
+    const queries = [fields.documentQuery ?? null, mongoQuery, query].filter((one) => one !== null)
+    if (queries.length > 1)
+      throw new CommandError('filter: documentQuery, mongoQuery and query are the same field; give one of them', 2)
+    return queries.length === 0 ? fields : { ...fields, documentQuery: queries[0] }
+  },
+}
+
+const roleKind = kindOf({
   name: 'role',
   noun: 'roles',
   idField: 'name',
   isOwn: ({ builtIn }) => builtIn !== true,
 })
 
+const role: Kind = { ...roleKind, sets: ['scopes'] }
+
 const assetType = kindOf({ name: 'asset-type', noun: 'assetTypes', nameField: 'type' })
+
+/** Values that the platform stores for absent fields of actions and triggers. */
+const partDefaults: Record<string, Fields> = {
+  'cron-trigger': { timezone: 'UTC' },
+  'webhook-action': { retryConfig: { timeoutMs: 1000, maxAttempts: 1, backoffMultiplier: 2 } },
+  'send-email-action': { contentType: 'TEXT' },
+  'alert-activation-action': { entityType: 'ENDPOINT', severityLevel: 'MEDIUM' },
+  'alert-resolution-action': { entityType: 'ENDPOINT' },
+}
 
 /** Returns one kind for each type of actions and triggers, such as `webhook-action` and `cron-trigger`. */
 const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
@@ -132,12 +155,17 @@ const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
     .map((name) => name.split('.'))
     .filter(([noun, verb]) => noun!.endsWith(suffix) && verb === 'list')
     .filter(([noun]) => describe(`${noun}.create`)?.aliasOf === undefined)
-    .map(([noun]) => kindOf({ name: dashed(noun!.slice(0, -1)), noun: noun! }))
+    .map(([noun]) => {
+      const name = dashed(noun!.slice(0, -1))
+      const defaults = Object.hasOwn(partDefaults, name) ? partDefaults[name]! : {}
+      return { ...kindOf({ name, noun: noun! }), defaults }
+    })
 
 const actions = partKinds('Actions')
 const triggers = partKinds('Triggers')
 const dashboard = kindOf({ name: 'dashboard', noun: 'dashboards', idField: 'dashboardId' })
-const alertSetting = kindOf({ name: 'alert-setting', noun: 'alertSettings' })
+const alertSettingKind = kindOf({ name: 'alert-setting', noun: 'alertSettings' })
+const alertSetting: Kind = { ...alertSettingKind, defaults: { state: 'ENABLED' } }
 
 export const kinds: Kind[] = [
   role,

@@ -5,6 +5,7 @@ import { CommandError, exitCodes } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
 import { type Creation, isCreatedBy } from './creation.ts'
 import type { Document } from './documents.ts'
+import { fieldsAfter, isSame, withoutNull } from './expected.ts'
 import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
 import { kinds } from './kinds.ts'
 import type { Owned } from './ownership.ts'
@@ -125,20 +126,12 @@ function requireFields({ kind, key, fields, source }: Document) {
 
 function stepFor({ kind, key, fields }: Document, found: Found | undefined): Step {
   if (!found) return { action: 'create', kind, key, fields: withoutNull(fields), changes: [] }
-  const changes = Object.entries(fields)
-    .filter(([field, to]) => !kind.identity.includes(field) && !isEqual(found.fields[field], to))
-    .map(([field, to]) => ({ field, from: found.fields[field], to }))
-  // Fields that a document does not contain stay unchanged. Null removes a field.
-  const merged = withoutNull({ ...found.fields, ...fields })
-  return { action: changes.length > 0 ? 'change' : 'keep', kind, key, fields: merged, found, changes }
+  const after = fieldsAfter(kind, fields, found.fields)
+  const changes = Object.keys(fields)
+    .filter((field) => !kind.identity.includes(field) && !isSame(kind, field, found.fields[field], after[field]))
+    .map((field) => ({ field, from: found.fields[field], to: after[field] }))
+  return { action: changes.length > 0 ? 'change' : 'keep', kind, key, fields: after, found, changes }
 }
-
-const withoutNull = (fields: Fields): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
-
-const isEqual = (present: unknown, declared: unknown) =>
-  // The API returns '' for some texts that are not set.
-  declared === null ? present === undefined || present === '' : isDeepStrictEqual(present, declared)
 
 /** Checks that an object has not changed since the plan was made. Used for kinds without ETags. */
 export async function requireUnchanged(client: Client, step: Step) {

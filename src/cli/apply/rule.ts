@@ -1,7 +1,9 @@
 /** The kind of rules. Documents refer to their triggers and actions by type and name. */
 import { isDeepStrictEqual } from 'node:util'
+import { describe } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
+import { visible } from '../api/visible.ts'
 import {
   bodyFields,
   changedSincePlan,
@@ -50,9 +52,12 @@ const typeOf = ({ type }: { type: string }) =>
     .replaceAll('_', '-')
     .replace(/-(action|trigger)$/, '')
 
-/** Sorts the triggers or actions of a rule by type and name: their order in documents does not matter, but the API keeps an order. */
+/**
+ * Sorts the triggers or actions of a rule by type and name, and leaves out repeated ones: their order in documents does not matter, but the
+ * API keeps an order.
+ */
 const sorted = (links: Named[]): Named[] =>
-  links
+  [...new Map(links.map((one) => [JSON.stringify([typeOf(one), one.name]), one])).values()]
     .map((one) => ({ type: typeOf(one), name: one.name }))
     .toSorted((a, b) => (`${a.type} ${a.name}` < `${b.type} ${b.name}` ? -1 : 1))
 
@@ -68,17 +73,18 @@ export const rule: Kind = {
   name: 'rule',
   fields: () => [...bodyFields('rules.create'), ...linkNames.map((name) => ({ name, required: false }))],
   identity: ['name'],
+  defaults: { state: 'ENABLED' },
   keyOf,
   normalize(fields) {
     const presentLinks = linkNames.filter((name) => fields[name] !== undefined)
     const links = presentLinks.map((name) => [name, sorted(namedIn(fields, name))] as const)
+    for (const [field, list] of links) for (const { type } of list) requireType(fields, field, type)
     // An empty list of links counts as an absent field.
     return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
   },
   references: (fields) =>
     linkNames.flatMap((field) => {
-      const noun = field === 'triggers' ? 'trigger' : 'action'
-      return namedIn(fields, field).map((one) => stepKey(`${typeOf(one)}-${noun}`, one.name))
+      return namedIn(fields, field).map((one) => stepKey(`${typeOf(one)}-${partOf(field)}`, one.name))
     }),
   async *list(client) {
     for await (const { id } of client.list<{ id: string }>('rules.list')) yield await read(client, id)
@@ -102,6 +108,20 @@ export const rule: Kind = {
   async delete(client, { args }: Found) {
     await client.call('rules.delete', args)
   },
+}
+
+type Part = 'trigger' | 'action'
+
+const partOf = (field: string): Part => (field === 'triggers' ? 'trigger' : 'action')
+
+/** Returns the noun of the operations for a type: `cronTriggers`. */
+const nounOf = (type: string, part: Part) =>
+  `${type.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${part === 'action' ? 'Actions' : 'Triggers'}`
+
+/** Throws for a type that the platform does not have. */
+function requireType(fields: Fields, field: string, type: string) {
+  if (describe(`${nounOf(type, partOf(field))}.list`) !== undefined) return
+  throw new CommandError(`rule ${keyOf(fields)}: ${field}: there is no type ${visible(type)} of ${partOf(field)}s`, 2)
 }
 
 const withoutLinks = ({ triggers, positiveActions, negativeActions, ...fields }: Fields) => fields
@@ -143,10 +163,9 @@ function namedIn(fields: Fields, field: string): Named[] {
   throw new CommandError(`rule ${keyOf(fields)}: ${field}: expected a list of {type, name}`, 2)
 }
 
-async function idsOf(client: Client, what: 'trigger' | 'action', type: string, names: Named[]): Promise<string[]> {
+async function idsOf(client: Client, part: Part, type: string, names: Named[]): Promise<string[]> {
   const ofType = names.filter((one) => typeOf(one) === type)
   if (ofType.length === 0) return []
-  const noun = `${type.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${what === 'action' ? 'Actions' : 'Triggers'}`
-  const objects = await Array.fromAsync(client.list<Linked>(`${noun}.list`))
-  return ofType.map(({ name }) => idByName(`${type} ${what}`, objects, name))
+  const objects = await Array.fromAsync(client.list<Linked>(`${nounOf(type, part)}.list`))
+  return ofType.map(({ name }) => idByName(`${type} ${part}`, objects, name))
 }

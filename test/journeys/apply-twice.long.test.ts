@@ -1,0 +1,65 @@
+/** A second `waypost apply` of the same documents changes nothing, whatever the platform stores for fields that are null. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { stringify } from 'yaml'
+import { findKind, kinds } from '../../src/cli/apply/kinds.ts'
+import { openCommands } from '../harness/commands.ts'
+import { temporaryDirectory } from '../harness/database.ts'
+import { startPlatform } from '../harness/platform.ts'
+
+const { directory } = await startPlatform()
+const commands = openCommands()
+
+/** Fields that each kind needs. Triggers that are not named here need an application. */
+const needed: Record<string, Record<string, unknown>> = {
+  role: { name: 'reader', scopes: ['endpoint:update', 'endpoint:read'] },
+  application: { name: 'plant' },
+  version: { applicationName: 'plant', nameSuffix: 'v1' },
+  configuration: { version: 'plant-v1', config: { zero: -0 } },
+  filter: { applicationName: 'plant', name: 'ring', query: { 'metadata.ring': 'a' } },
+  'asset-type': { type: 'ROW', displayName: 'Row', definitionJsonSchema: '{"type":"object"}' },
+  'cron-trigger': { name: 'nightly', cronExpression: '0 3 * * *' },
+  'webhook-action': { name: 'office', webhookUrl: 'https://example.org/' },
+  'send-email-action': {
+    name: 'mail',
+    recipientsExpression: 'a@example.org',
+    subjectExpression: 's',
+    textExpression: 't',
+  },
+  'command-invocation-action': { name: 'fan', commandType: 'fan' },
+  'metadata-update-action': { name: 'mark', metadataExpression: '{"a":1}' },
+  'data-sample-action': { name: 'sample', dataSampleExpression: '{"a":1}' },
+  'time-series-action': { name: 'series', valuesExpression: '{"value":1}', timeSeriesName: 'comfort' },
+  'alert-activation-action': { name: 'hot', alertType: 'HOT' },
+  'alert-resolution-action': { name: 'cool', alertType: 'HOT' },
+  rule: { name: 'often', expression: 'return true' },
+  'rule-execution-action': { name: 'then', rule: 'often' },
+  'alert-setting': {
+    name: 'heat',
+    alertType: 'HOT',
+    severityLevel: 'HIGH',
+    appName: 'plant',
+    activationExpression: 'return true',
+  },
+  dashboard: { name: 'overview', definition: { widgets: [] } },
+}
+
+test('apply of documents in which all optional fields are null changes nothing when it runs again', async () => {
+  const documents = kinds.map(({ name }) => {
+    const fields = needed[name] ?? { name, appName: 'plant' }
+    const nulls = findKind(name)!
+      .fields()
+      .filter((field) => !Object.hasOwn(fields, field.name))
+    return { kind: name, ...Object.fromEntries(nulls.map((field) => [field.name, null])), ...fields }
+  })
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'all.yaml'), documents.map((document) => `---\n${stringify(document)}`).join(''))
+  const apply = () => commands(['apply', '-f', folder, '--yes'], { directory })
+  const first = await apply()
+  assert.equal(first.code, 0, first.stdout + first.stderr)
+  const second = await apply()
+  assert.equal(second.stdout, `0 to create, 0 to change, 0 to delete, ${kinds.length} unchanged.\n`)
+})
