@@ -63,3 +63,20 @@ test('apply of documents in which all optional fields are null changes nothing w
   const second = await apply()
   assert.equal(second.stdout, `0 to create, 0 to change, 0 to delete, ${kinds.length} unchanged.\n`)
 })
+
+test('null removes the pools of an asset type', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  const write = (poolIds: string) =>
+    writeFileSync(
+      join(folder, 'type.yaml'),
+      `kind: asset-type\ntype: SHED\ndisplayName: Shed\ndefinitionJsonSchema: '{}'\npoolIds: ${poolIds}\n`,
+    )
+  for (const poolIds of ['[a, b]', 'null']) {
+    write(poolIds)
+    const { code, stdout, stderr } = await commands(['apply', '-f', folder, '--yes'], { directory })
+    assert.equal(code, 0, stdout + stderr)
+  }
+  const { stdout } = await commands(['plan', '-f', folder], { directory })
+  assert.equal(stdout, '0 to create, 0 to change, 0 to delete, 1 unchanged.\n')
+})

@@ -138,7 +138,13 @@ const roleKind = kindOf({
 
 const role: Kind = { ...roleKind, sets: ['scopes'] }
 
-const assetType = kindOf({ name: 'asset-type', noun: 'assetTypes', nameField: 'type' })
+const assetTypeKind = kindOf({ name: 'asset-type', noun: 'assetTypes', nameField: 'type' })
+
+const assetType: Kind = {
+  ...assetTypeKind,
+  // The platform keeps the pools of an asset type if the request does not contain them.
+  update: (client, found, fields) => assetTypeKind.update(client, found, { poolIds: [], ...fields }),
+}
 
 /** Values that the platform stores for absent fields of actions and triggers. */
 const partDefaults: Record<string, Fields> = {
