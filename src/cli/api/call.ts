@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from './errors.ts'
 import { existsSync, renameSync, rmSync } from './files.ts'
 import { type ParsedCommand, parseCommand } from './flags.ts'
 import type { Printing } from './print.ts'
-import { visibleAtTerminal } from './visible.ts'
+import { visible, visibleAtTerminal } from './visible.ts'
 
 export async function callOperation(description: Description, argv: string[]): Promise<void> {
   const { name } = description
@@ -16,7 +16,8 @@ export async function callOperation(description: Description, argv: string[]): P
   const body = await bodyOf(description, parsed)
   const args = { ...parsed.args, ...(body !== undefined && { body }) }
   const { flags } = parsed
-  const printing: Printing = { ...flags, known: description.answer.columns ?? [] }
+  const ids = flags.output === 'id' ? await (await import('./ids.ts')).idSourceOf(description) : anyIds
+  const printing: Printing = { ...flags, known: description.answer.columns ?? [], ids }
   if (printing.columns) (await loadPrint()).checkColumns(printing)
   if (flags.dryRun) {
     const { curlOf } = await import('./dry-run.ts')
@@ -35,6 +36,9 @@ export async function callOperation(description: Description, argv: string[]): P
     )
   await printAnswer(description, answer, parsed, printing)
 }
+
+/** For outputs other than `-o id`, which need no ids. */
+const anyIds = { objectName: '', argument: undefined }
 
 const loadPrint = () => import('./print.ts')
 
@@ -92,7 +96,7 @@ function pageSizeOf({ arguments: described }: Description, count: number) {
 
 async function printAnswer(description: Description, answer: Answer, { flags }: ParsedCommand, printing: Printing) {
   const { type } = description.answer
-  const { printObject, requireObject, write, idOf } = await loadPrint()
+  const { printObject, requireObject, write } = await loadPrint()
   if (type === 'text/event-stream') return await printEvents(answer.body as AsyncIterable<ServerEvent>)
   if (isStream(answer.body)) return await saveBytes(answer.body, flags)
   // A response without a body is possible after a change, but not after a read that was successful.
@@ -104,7 +108,7 @@ async function printAnswer(description: Description, answer: Answer, { flags }: 
   const id = decodeURIComponent(new URL(answer.location, 'http://localhost').pathname.split('/').at(-1) ?? '')
   if (flags.output === 'json' || flags.output === 'yaml')
     return await printObject({ id, location: answer.location }, printing)
-  await write(`${idOf(id, [])}\n`)
+  await write(`${visible(id)}\n`)
 }
 
 /** Returns the objects of a response. Some operations answer with an array of objects. */

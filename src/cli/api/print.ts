@@ -1,6 +1,7 @@
 /** Prints the responses of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
 import { CommandError, usageError } from './errors.ts'
 import type { Format } from './flags.ts'
+import { type IdSource, idsOf } from './ids.ts'
 import { cutText, padText, textWidth } from './text-width.ts'
 import { visible, visibleAtTerminal } from './visible.ts'
 
@@ -9,6 +10,7 @@ export interface Printing {
   columns: string[] | undefined
   /** Columns that the API reference defines for the response; empty if it defines none. */
   known: string[]
+  ids: IdSource
 }
 
 type Item = Record<string, unknown>
@@ -70,8 +72,7 @@ export async function printList(items: AsyncIterable<unknown>, printing: Printin
   if (output === 'json') return printJsonList(items, printing)
   if (output === 'yaml') return printYamlList(items, printing)
   if (output === 'csv') return printCsv(items, printing)
-  if (output === 'id')
-    return printTexts(items, printing, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
+  if (output === 'id') return printTexts(items, printing, (item) => idLines(item, printing))
   return printTable(items, printing)
 }
 
@@ -105,8 +106,8 @@ export async function printObject(value: unknown, printing: Printing): Promise<v
   const { output } = printing
   if (output === 'json') return write(visibleAtTerminal(`${JSON.stringify(value, null, 2)}\n`))
   if (output === 'yaml') return write(visibleAtTerminal(await yamlOf(value)))
-  if (output === 'id') return write(visibleAtTerminal(`${idOf(value, printing.known)}\n`))
-  if (output === 'csv') return printCsv(single(value), printing)
+  if (output === 'id') return write(idLines(value, printing))
+  if (output === 'csv') return printCsv(Array.isArray(value) ? values(value) : single(value), printing)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return Array.isArray(value) ? printTable(values(value), printing) : write(`${cellOf(value)}\n`)
   const rows = (printing.columns ?? Object.keys(value)).map((key) => [key, cellOf(valueAt(value, key))] as const)
@@ -243,10 +244,7 @@ function valueAt(item: unknown, column: string): unknown {
   return value
 }
 
-/** Returns the id of an object: the field `id`, otherwise the first field whose name ends with Id, otherwise its name. */
-export function idOf(item: unknown, known: string[]): string {
-  if (typeof item !== 'object' || item === null) return cellOf(item)
-  const keys = [...known, ...Object.keys(item)].filter((key) => Object.hasOwn(item, key))
-  const key = ['id', ...keys.filter((name) => /(Id|ID)$/.test(name)), 'name'].find((name) => keys.includes(name))
-  return cellOf((item as Item)[key ?? keys[0] ?? ''])
-}
+const idLines = (value: unknown, { ids }: Printing) =>
+  idsOf(value, ids)
+    .map((id) => `${id}\n`)
+    .join('')
