@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Session } from '../../sdk/src/auth.ts'
 import { createClient } from '../../sdk/src/index.ts'
-import { readContexts, withLock, writeContexts } from './api/contexts.ts'
+import { contextNamed, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { nodeFetch } from './api/node-fetch.ts'
 import { visible } from './api/visible.ts'
@@ -15,16 +15,17 @@ Ends the session at the platform and forgets the login.
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { context: { type: 'string' } } })
   return await withLock(async () => {
-    const { current, contexts } = readContexts()
+    const stored = readContexts()
+    const { current, contexts } = stored
     const name = values.context ?? current
-    const context = name !== undefined && Object.hasOwn(contexts, name) ? contexts[name] : undefined
+    const context = contextNamed(stored, name)
     if (name === undefined || !context) throw usageError('there is no such login; waypost context list shows all')
     const { login, url, tenant } = context
     // The login is deleted even if the platform is unreachable, because the user wants to remove it from this machine.
     const { [name]: _, ...others } = contexts
     writeContexts({ ...(current !== name && current !== undefined && { current }), contexts: others })
     if (login && 'session' in login) await revoke(url, tenant, login.session)
-    print(`Logged out of ${name}.`)
+    print(`Logged out of ${visible(name)}.`)
     return 0
   })
 }

@@ -33,26 +33,28 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
     if (address === undefined) throw usageError('WAYPOST_API_KEY is set, and WAYPOST_URL is not: set it, or give --url')
     return { url: address, tenant: undefined, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
   }
-  const { current, contexts } = await logins()
-  const name = context ?? current
+  const { contextNamed, readContexts } = await loadContexts()
+  const stored = readContexts()
+  const name = context ?? stored.current
   if (name !== undefined) {
-    const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined
+    const found = contextNamed(stored, name)
     if (!found) throw usageError(`there is no context ${name}; waypost context list shows them`)
     return ofContext(name, found, url ?? commandLine.url)
   }
   if (existsSync(join(dataDirectory, 'bootstrap.json'))) return await ofBootstrap(dataDirectory, url, commandLine)
-  const known = Object.keys(contexts)
+  const known = Object.keys(stored.contexts)
   if (known.length > 0)
     throw new CommandError(`no login is chosen: run waypost context use <name>, with one of ${known.join(', ')}`, 4)
   throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
 }
 
 /** Reads the logins of the user. Commands with an API key and an address in the environment do not load this code. */
-const logins = async () => (await import('./contexts.ts')).readContexts()
+const loadContexts = () => import('./contexts.ts')
 
 async function currentContext(): Promise<Context | undefined> {
-  const { current, contexts } = await logins()
-  return contexts[current ?? '']
+  const { contextNamed, readContexts } = await loadContexts()
+  const stored = readContexts()
+  return contextNamed(stored, stored.current)
 }
 
 function ofContext(name: string, { url, tenant, login }: Context, requestedUrl: string | undefined): Chosen {

@@ -44,6 +44,10 @@ export function readContexts(): Contexts {
   }
 }
 
+/** Returns the context with this name. A context can have any name, such as `constructor`. */
+export const contextNamed = ({ contexts }: Contexts, name: string | undefined): Context | undefined =>
+  name !== undefined && Object.hasOwn(contexts, name) ? contexts[name] : undefined
+
 /** Writes the file atomically, so that a crash leaves either the old or the new file. */
 export function writeContexts(contexts: Contexts) {
   const file = contextsFile()

@@ -2,7 +2,7 @@
 import { requestTokens, type Session } from '../../../sdk/src/auth.ts'
 import { fetchOf } from '../../../sdk/src/running.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import { readContexts, withLock, writeContexts } from './contexts.ts'
+import { contextNamed, readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError } from './errors.ts'
 import { nodeFetch } from './node-fetch.ts'
 
@@ -23,19 +23,20 @@ export async function accessToken(name: string, rejected: string | undefined): P
     if (session && isUsable(session)) return session.accessToken
     if (session?.refreshToken === undefined) throw new CommandError('the session has ended; run waypost login', 4)
     const contexts = readContexts()
-    const { url } = contexts.contexts[name]!
+    const context = contextNamed(contexts, name)!
+    const { url } = context
     const transport = { url, ...fetchOf(nodeFetch), defaults: {} }
     const { tenant, clientId } = session
     const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: session.refreshToken }
     const { access, expiresAt, refresh } = await requestTokens(transport, tenant, form)
     const renewed = { tenant, clientId, accessToken: access, expiresAt, refreshToken: refresh ?? session.refreshToken }
-    contexts.contexts[name]!.login = { session: renewed }
+    context.login = { session: renewed }
     writeContexts(contexts)
     return access
   })
 }
 
 function sessionOf(name: string): Session | undefined {
-  const login = readContexts().contexts[name]?.login
+  const login = contextNamed(readContexts(), name)?.login
   return login && 'session' in login ? login.session : undefined
 }

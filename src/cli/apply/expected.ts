@@ -4,7 +4,10 @@ import type { Fields, Kind } from './kind.ts'
 
 /** Returns the fields that the object has after the document is applied. Fields that the document does not contain keep their values. */
 export function fieldsAfter({ defaults = {} }: Pick<Kind, 'defaults'>, declared: Fields, present: Fields): Fields {
-  const completed = Object.entries(declared).map(([name, value]) => [name, withDefault(valueOf(defaults, name), value)])
+  const completed = Object.entries(declared).map(([name, value]) => [
+    name,
+    withDefault(defaultOf(defaults, name), value),
+  ])
   const merged: Fields = { ...present, ...Object.fromEntries(completed) }
   if (isObject(present.valueTypes)) merged.valueTypes = valueTypesAfter(declared.valueTypes, present, merged)
   return withoutNull(merged)
@@ -31,7 +34,7 @@ function valueTypesAfter(declared: unknown, present: Fields, merged: Fields): Fi
 /** Returns whether a field has the value that it has after the document is applied. `expected` is undefined for a removed field. */
 export function isSame(kind: Pick<Kind, 'defaults' | 'sets'>, field: string, present: unknown, expected: unknown) {
   const { defaults = {}, sets = [] } = kind
-  if (expected === undefined) return isEmpty(present) || isDeepStrictEqual(present, valueOf(defaults, field))
+  if (expected === undefined) return isEmpty(present) || isDeepStrictEqual(present, defaultOf(defaults, field))
   if (sets.includes(field) && Array.isArray(present) && Array.isArray(expected))
     return isDeepStrictEqual(new Set(present), new Set(expected))
   return isDeepStrictEqual(present, expected)
@@ -44,7 +47,7 @@ const isEmpty = (value: unknown) =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0)
 
-const valueOf = (fields: Fields, name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
+const defaultOf = (fields: Fields, name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
