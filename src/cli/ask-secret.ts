@@ -1,3 +1,5 @@
+import { interruption } from './api/errors.ts'
+
 /** Asks a person at the terminal for a secret. The typed text is not shown. */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
@@ -10,7 +12,7 @@ export async function askSecret(question: string): Promise<string> {
       for (const key of keys) {
         if (key === '\r' || key === '\n') return text
         // The user pressed Ctrl-C or Ctrl-D.
-        if (key === '\u0003' || key === '\u0004') throw new Error('interrupted')
+        if (key === '\u0003' || key === '\u0004') throw interruption('nothing was changed')
         text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : text + key
       }
     return text

@@ -8,7 +8,8 @@ export const usage = `usage: waypost export [--kind <kind>] …
 
 Writes the objects of the tenant as YAML that waypost apply reads. Values of secrets are not part of it: objects refer to them by name.
 
-  --kind <kind>  only this kind; can be repeated; default: all
+  --kind <kind>     only this kind; can be repeated; default: all
+  --context <name>  use another login
 `
 
 export async function run(args: string[]): Promise<number> {

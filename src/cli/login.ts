@@ -9,7 +9,7 @@ import { commandLineConfig } from '../command-line-config.ts'
 import { loadConfig } from '../config.ts'
 import { callerOf, optionsOf } from './api/connection.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
-import { CommandError, usageError } from './api/errors.ts'
+import { CommandError, interruption, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
 import { openBrowser } from './open-browser.ts'
 import { print } from './output.ts'
@@ -89,8 +89,13 @@ async function readSecret(prompt: string): Promise<string> {
   }
   const lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY === true })
   if (process.stdin.isTTY) (lines as unknown as { _writeToOutput(text: string): void })._writeToOutput = () => {}
-  const line = await new Promise<string>((resolve) => {
+  const line = await new Promise<string>((resolve, reject) => {
     lines.once('line', resolve)
+    lines.once('SIGINT', () => {
+      lines.close()
+      process.stderr.write('\n')
+      reject(interruption('nothing was changed'))
+    })
     lines.once('close', () => resolve(''))
   })
   lines.close()

@@ -13,7 +13,8 @@ export const usage = `usage: waypost open [<noun> [<id>]] [--no-browser]
   waypost open endpoints meter-1     one endpoint
   waypost open software meadow 1.0   an object that is named by two ids
 
-  --no-browser   print the address only
+  --no-browser      print the address only
+  --context <name>  use another login
 `
 
 /** Paths of console pages by the noun of the API. Each id replaces a colon. A test compares these paths with the pages of the console. */

@@ -11,9 +11,10 @@ export const usage = `usage: waypost plan -f <file or folder> [--prune] [--set d
 
 Shows what waypost apply would create, change and delete, and how many endpoints that concerns. It changes nothing.
 
-  -f <path>      file or folder of YAML documents; can be repeated; - is standard input
-  --prune        also show the objects of an earlier apply that no document contains any more
-  --set <name>   name of the set that an apply belongs to; default: default
+  -f <path>         file or folder of YAML documents; can be repeated; - is standard input
+  --prune           also show the objects of an earlier apply that no document contains any more
+  --set <name>      name of the set that an apply belongs to; default: default
+  --context <name>  use another login
 `
 
 export async function run(args: string[]): Promise<number> {

@@ -12,6 +12,7 @@ export const usage = `usage: waypost send <endpoint> <json> [--extension dcx] [-
   <json>             the message, such as '{"temperature": 21}'; or --file <file>
   --extension <id>   extension of the device protocol; default: dcx (data samples)
   --resource <path>  resource of the extension; default: json
+  --context <name>   use another login
 `
 
 export async function run(args: string[]): Promise<number> {

@@ -9,9 +9,10 @@ import { visible, visibleAtTerminal } from './api/visible.ts'
 
 export const usage = `usage: waypost tail <endpoint> [--since 1m] [-o text|json] [--once]
 
-  --since <time>  begin this long ago, such as 30s, 5m or 2h; default: 1m
-  -o <format>     text, or json: one object in a line
-  --once          print what there is, and end
+  --since <time>    begin this long ago, such as 30s, 5m or 2h; default: 1m
+  -o <format>       text, or json: one object in a line
+  --once            print what there is, and end
+  --context <name>  use another login
 `
 
 interface Entry {

@@ -11,6 +11,8 @@ export const usage = `usage: waypost watch <application> [--endpoint <id>] [--se
   --endpoint <id>   only this endpoint; can be repeated; default: all that you may read
   --series <name>   only this series; can be repeated; default: all
   --initial         begin with the newest point of each series
+  -o <format>       text, or json: one object in a line
+  --context <name>  use another login
 `
 
 export async function run(args: string[]): Promise<number> {

@@ -1,13 +1,14 @@
 /** A second `waypost apply` of the same documents changes nothing, whatever the platform stores for fields that are null. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
 import { findKind, kinds } from '../../src/cli/apply/kinds.ts'
 import { openCommands } from '../harness/commands.ts'
 import { temporaryDirectory } from '../harness/database.ts'
-import { startPlatform } from '../harness/platform.ts'
+import { environmentOf, runCommand, startPlatform } from '../harness/platform.ts'
+import { atTerminal, ctrlC } from '../harness/terminal.ts'
 
 const { directory } = await startPlatform()
 const commands = openCommands()
@@ -79,4 +80,38 @@ test('null removes the pools of an asset type', async () => {
   }
   const { stdout } = await commands(['plan', '-f', folder], { directory })
   assert.equal(stdout, '0 to create, 0 to change, 0 to delete, 1 unchanged.\n')
+})
+
+test('apply that is interrupted ends its step, says how many steps were not done, and exits with 130', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  const roles = Array.from({ length: 200 }, (_, index) => `---\nkind: role\nname: many-${index}\nscopes: []\n`)
+  writeFileSync(join(folder, 'roles.yaml'), roles.join(''))
+  const { code, stdout, stderr } = await runCommand(['apply', '-f', folder, '--yes'], {
+    directory,
+    onSpawn: (child) =>
+      void child.stdout?.on('data', (text) => String(text).includes('created ') && child.kill('SIGINT')),
+  })
+  assert.equal(code, 130, stdout + stderr)
+  const left = /^waypost: interrupted: the remaining steps \((\d+)\) were not done; run apply again/.exec(stderr)
+  const created = stdout.match(/^created role many-/gm)?.length ?? 0
+  assert.equal(created + Number(left?.[1]), 200, stderr)
+  assert.match(
+    (await commands(['plan', '-f', folder], { directory })).stdout,
+    new RegExp(`^${left![1]} to create.* ${created} unchanged`, 'm'),
+  )
+})
+
+test('Ctrl-C and Ctrl-D at the question of apply change nothing', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'role.yaml'), 'kind: role\nname: asked\nscopes: []\n')
+  for (const key of [ctrlC, '\x04']) {
+    const program = resolve(import.meta.dirname, '../../bin/waypost')
+    const terminal = atTerminal(`${program} apply -f ${folder}`, environmentOf(directory))
+    while (!terminal.output().includes('Type yes')) await new Promise((done) => setTimeout(done, 50))
+    terminal.type(key)
+    assert.equal(await terminal.exit, 130, terminal.output())
+    assert.match(terminal.output(), /waypost: interrupted: nothing was changed\r?\n$/)
+  }
 })

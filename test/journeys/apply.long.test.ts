@@ -82,7 +82,7 @@ const nothing = async () => {}
 /** Ownership for steps whose created objects the test does not record. */
 const withoutOwnership = {
   begun: [],
-  lock: nothing,
+  lock: async () => true,
   requireLease: nothing,
   stopRenewing() {},
   begin: nothing,
@@ -327,7 +327,7 @@ test('apply does not change an object that another caller changed after the plan
   const steps = await planOf(client, await readDocuments([path]))
   await client.applications.patch({ appName: 'also-good', body: { displayName: 'Theirs' } })
   await client.roles.update({ name: 'good', body: { scopes: ['time-series:read'] } })
-  const failed = await runSteps(client, steps, withoutOwnership)
+  const { failed } = await runSteps(client, steps, withoutOwnership)
   assert.deepEqual(
     failed.map(({ step, exitCode }) => [step.key, exitCode]),
     [
@@ -372,7 +372,7 @@ webhookUrl: https://example.org/mine
   for (const name of ['default', 'extra'])
     await client.configurations.defaults.update({ appVersionName: 'vineyard-v1', name, body: 'theirs' })
   await client.webhookActions.create({ body: { name: 'both', webhookUrl: 'https://example.org/theirs' } })
-  const failed = await runSteps(client, steps, withoutOwnership)
+  const { failed } = await runSteps(client, steps, withoutOwnership)
   assert.deepEqual(failed.map(({ step, exitCode }) => [step.key, exitCode]).sort(), [
     ['both', 5],
     ['vineyard-v1', 5],
@@ -402,7 +402,7 @@ async function interruptedApply(set: string, path: string, { created }: { create
   const killed = new Error('killed')
   const end = async () => Promise.reject(killed)
   const requireLease = created ? nothing : end
-  await assert.rejects(runSteps(client, steps, { ...ownership, lock: nothing, requireLease, end }), killed)
+  await assert.rejects(runSteps(client, steps, { ...ownership, lock: async () => true, requireLease, end }), killed)
 }
 
 const roleOf = (name: string) => `---\nkind: role\nname: ${name}\nscopes: [endpoint:read]\n`
@@ -499,7 +499,7 @@ test('two applies of the same set at the same time create each object once', asy
   writeFileSync(path, names.map(action).join(''))
   const steps = await planOf(client, await readDocuments([path]))
   const apply = async () => runSteps(client, steps, await readOwnership(client, 'default', 'twice'))
-  const failures = (await Promise.all([apply(), apply()])).map((failed) => failed.map(({ exitCode }) => exitCode))
+  const failures = (await Promise.all([apply(), apply()])).map(({ failed }) => failed.map(({ exitCode }) => exitCode))
   assert.deepEqual(failures.toSorted(), [[], [5, 5, 5, 5, 5]])
   const actions = await Array.fromAsync(client.list<{ name: string }>('webhookActions.list'))
   const twins = actions.map(({ name }) => name).filter((name) => name.startsWith('twin-'))

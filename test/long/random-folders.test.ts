@@ -160,7 +160,7 @@ const sorted = (objects: Map<string, Fields>) =>
 async function apply(client: ReturnType<typeof clientFor>, folder: string) {
   const ownership = await readOwnership(client, 'default', 'random')
   const steps = await planOf(client, await readDocuments([folder]), { owned: ownership.owned })
-  const failed = await runSteps(client, steps, ownership)
+  const { failed } = await runSteps(client, steps, ownership)
   assert.deepEqual(
     failed.map(({ step }) => step.key),
     [],

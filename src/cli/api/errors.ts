@@ -2,7 +2,15 @@
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import { visible } from './visible.ts'
 
-export const exitCodes = { failed: 1, usage: 2, missing: 3, notAllowed: 4, conflict: 5, unreachable: 6 } as const
+export const exitCodes = {
+  failed: 1,
+  usage: 2,
+  missing: 3,
+  notAllowed: 4,
+  conflict: 5,
+  unreachable: 6,
+  interrupted: 130,
+} as const
 
 /** A failure that is explained in one sentence, without a stack trace. */
 export class CommandError extends Error {
@@ -18,6 +26,9 @@ export class CommandError extends Error {
 }
 
 export const usageError = (message: string, usage?: string) => new CommandError(message, exitCodes.usage, usage)
+
+/** The failure of a command that the user has ended with Ctrl-C. `done` says what the command has done until then. */
+export const interruption = (done: string) => new CommandError(`interrupted: ${done}`, exitCodes.interrupted)
 
 const codesByStatus: Record<number, number> = {
   401: exitCodes.notAllowed,

@@ -28,8 +28,11 @@ interface Lease {
 }
 
 export interface Ownership extends Omit<Stored, 'lease'> {
-  /** Waits until no other apply of the set runs, then takes the lease. Without the lease, two applies could create the same objects. */
-  lock(): Promise<void>
+  /**
+   * Waits until no other apply of the set runs, then takes the lease. Without the lease, two applies could create the same objects. Returns
+   * false if the signal was aborted before.
+   */
+  lock(stop?: AbortSignal): Promise<boolean>
   /** Throws if another apply has the lease now. */
   requireLease(): Promise<void>
   stopRenewing(): void
@@ -110,9 +113,10 @@ function leaseOf(
     }, renewMs).unref()
   }
   return {
-    async lock() {
+    async lock(stop) {
       let [seen, since, isNoticed] = [await read(), monotonicMs(), false]
       while (true) {
+        if (stop?.aborted) return false
         const isFree = seen === undefined || hasEnded(seen.process) || monotonicMs() - since > leaseMs
         if (isFree && (await take(seen))) break
         if (!isFree && !isNoticed)
@@ -125,6 +129,7 @@ function leaseOf(
       }
       renewedAt = monotonicMs()
       renewLater()
+      return true
     },
     async requireLease() {
       // The last renewal is this long ago if this process was suspended, or if the platform did not answer.

@@ -13,18 +13,38 @@ const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'u
 
 const nameOf = ({ kind, key }: Step) => stepKey(kind.name, key)
 
-/** Runs the steps and returns the failed steps. A step that depends on a failed object fails too, and is reported in the same way. */
-export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
-  await ownership.lock()
+interface Failed {
+  step: Step
+  exitCode: number
+}
+
+/**
+ * Runs the steps. Returns the failed steps, and the number of steps that were not begun because of `stop`. A step that depends on a failed
+ * object fails too, and is reported in the same way.
+ */
+export async function runSteps(
+  client: Client,
+  steps: Step[],
+  ownership: Omit<Ownership, 'owned'>,
+  stop?: AbortSignal,
+): Promise<{ failed: Failed[]; skipped: number }> {
+  const changing = steps.filter(({ action }) => action !== 'keep')
+  if (!(await ownership.lock(stop))) return { failed: [], skipped: changing.length }
   try {
-    return await runLocked(client, steps, ownership)
+    return await runLocked(client, steps, ownership, stop)
   } finally {
     ownership.stopRenewing()
   }
 }
 
-async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
-  const failed: { step: Step; exitCode: number }[] = []
+async function runLocked(
+  client: Client,
+  steps: Step[],
+  ownership: Omit<Ownership, 'owned'>,
+  stop: AbortSignal | undefined,
+) {
+  const failed: Failed[] = []
+  const skipped: Step[] = []
   const attempt = async (step: Step, work: () => unknown) => {
     try {
       await work()
@@ -34,7 +54,9 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
     }
   }
   const succeeded = (action: Step['action']) =>
-    steps.filter((step) => step.action === action && !failed.some((one) => one.step === step)).map(nameOf)
+    steps
+      .filter((step) => step.action === action && !skipped.includes(step) && !failed.some((one) => one.step === step))
+      .map(nameOf)
 
   // Creations are checked because some kinds permit several objects with one name: an object that another client has just created would be
   // created twice. All deletions are checked before the first one, because a deletion changes the objects that refer to its object.
@@ -47,6 +69,10 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
   const incomplete: Step[] = []
   for (const step of steps.filter(({ action }) => action !== 'keep')) {
     if (failed.some((one) => one.step === step)) continue
+    if (stop?.aborted) {
+      skipped.push(step)
+      continue
+    }
     await ownership.requireLease()
     await attempt(step, async () => {
       await runStep(client, step, creations)
@@ -55,15 +81,16 @@ async function runLocked(client: Client, steps: Step[], ownership: Omit<Ownershi
     })
   }
   const created = new Set(succeeded('create'))
+  const notBegun = new Set(skipped.map(nameOf))
   for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
   const createdSteps = steps.filter((step) => step.action === 'create' && created.has(nameOf(step)))
   await ownership.end({
     created: [...(await ownedOf(client, createdSteps)), ...interrupted.created],
     deleted: succeeded('delete'),
     // A creation that failed may have happened, if its response was lost. The next apply finds out.
-    settled: [...creations.filter(({ name }) => created.has(name)), ...interrupted.settled],
+    settled: [...creations.filter(({ name }) => created.has(name) || notBegun.has(name)), ...interrupted.settled],
   })
-  return failed
+  return { failed, skipped: skipped.length }
 }
 
 /**
