@@ -115,3 +115,19 @@ test('Ctrl-C and Ctrl-D at the question of apply change nothing', async () => {
     assert.match(terminal.output(), /waypost: interrupted: nothing was changed\r?\n$/)
   }
 })
+
+test('export leaves out objects with the same name, says so, and apply reads the rest', async () => {
+  for (const host of ['a', 'b'])
+    await commands(['webhook-actions', 'create', '--name', 'twin', '--webhook-url', `https://${host}.example.org`], {
+      directory,
+    })
+  await commands(['roles', 'create', '--name', 'Plain', '--description', 'yes', '--scopes', '[]'], { directory })
+  const { code, stdout, stderr } = await commands(['export'], { directory })
+  assert.equal(code, 5)
+  assert.match(stderr, /^waypost: there are 2 objects webhook-action twin; the export leaves them out: rename/)
+  assert.match(stdout, /description: "yes"/)
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'export.yaml'), stdout)
+  assert.match((await commands(['plan', '-f', folder], { directory })).stdout, /^0 to create, 0 to change, 0 to delete/)
+})

@@ -142,7 +142,8 @@ async function printYamlList(items: AsyncIterable<unknown>, printing: Printing) 
   if (isEmpty) await write('[]\n')
 }
 
-const yamlOptions = { lineWidth: 0 }
+/** Programs that read YAML 1.1 take `yes` for a boolean and `12:30` for a number, so such texts get quotes. */
+const yamlOptions = { lineWidth: 0, compat: 'yaml-1.1' } as const
 
 async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml')
