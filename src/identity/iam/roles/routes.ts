@@ -20,12 +20,16 @@ export function roleRoutes(http: Http, roles: Roles) {
       return reply.code(201).header('location', link).send(role)
     },
   )
-  http.get('/roles/:name', { schema: schemas.readRole, config: on('read') }, async ({ ctx, params, headers }, reply) => {
-    const role = await roles.read(ctx, params.name)
-    const etag = etagOf(role)
-    reply.header('etag', etag)
-    return notModified(headers, etag) ? reply.code(304).send() : reply.send(role)
-  })
+  http.get(
+    '/roles/:name',
+    { schema: schemas.readRole, config: on('read') },
+    async ({ ctx, params, headers }, reply) => {
+      const role = await roles.read(ctx, params.name)
+      const etag = etagOf(role)
+      reply.header('etag', etag)
+      return notModified(headers, etag) ? reply.code(304).send() : reply.send(role)
+    },
+  )
   http.put(
     '/roles/:name',
     { schema: schemas.updateRole, config: on('update') },
