@@ -524,3 +524,37 @@ suite('the API of the attribute dictionary', () => {
     assert.equal((await waypost.as(undefined)(`GET ${path}`)).status, 401)
   })
 })
+
+test('a change of configurations with an old ETag is answered with 412 and changes nothing', async () => {
+  const name = await anApplication()
+  const version = `${name}-v1`
+  const tenants = { kpc: { platform: { tenants: { default: { config: {} } } } } }
+  const cases: [string, string, object, object][] = [
+    ['PUT', pathOf(name), enveloped('dcx', name, { a: 1 }), enveloped('adx', name, { b: 1 })],
+    [
+      'PUT',
+      pathOf(name, version),
+      ofVersion('dcx', name, version, { a: 1 }),
+      ofVersion('dcx', name, version, { a: 2 }),
+    ],
+    ['PATCH', `${pathOf(name)}?serviceInstanceName=cex`, { a: 1 }, { b: 1 }],
+    ['PUT', `/adx/api/v1/app-configs/applications/${name}/app-versions/${version}`, { a: 1 }, { b: 1 }],
+    ['PUT', `${root}/tenant-configs`, tenants, tenants],
+  ]
+  for (const [method, path, first, second] of cases) {
+    const before = (await admin(`GET ${path}`)).headers.etag!
+    assert.equal((await admin(`${method} ${path}`, first, { 'if-match': before })).status, 204, path)
+    const after = await admin(`GET ${path}`)
+    const late = await admin(`${method} ${path}`, second, { 'if-match': before })
+    assert.deepEqual([late.status, late.headers['x-waypost-error']], [412, 'precondition_failed'], path)
+    assert.deepEqual((await admin(`GET ${path}`)).body, after.body)
+    assert.equal((await admin(`${method} ${path}`, second, { 'if-match': after.headers.etag! })).status, 204)
+  }
+  const path = pathOf(name)
+  const etag = (await admin(`GET ${path}`)).headers.etag!
+  const writes = Array.from({ length: 8 }, (_, n) =>
+    admin(`PUT ${path}`, enveloped('dcx', name, { n }), { 'if-match': etag }),
+  )
+  const statuses = (await Promise.all(writes)).map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [204, ...Array(7).fill(412)], 'of several writers with the same ETag, one succeeds')
+})

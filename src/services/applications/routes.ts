@@ -193,8 +193,8 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     versionName: params.appVersionName,
   })
   for (const [path, schema] of levels) {
-    http.put(path, { schema: schema.replace, config: configure }, async ({ ctx, params, body }, reply) => {
-      await configurations.replace(ctx, namesOf(params), body)
+    http.put(path, { schema: schema.replace, config: configure }, async ({ ctx, params, body, headers }, reply) => {
+      await configurations.replace(ctx, namesOf(params), body, headers['if-match'])
       return reply.code(204).send()
     })
 
@@ -207,11 +207,15 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
       )
     })
 
-    http.patch(path, { schema: schema.merge, config: configure }, async ({ ctx, params, query, body }, reply) => {
-      const instances = narrowingListOf(query.serviceInstanceName)
-      await configurations.merge(ctx, { ...namesOf(params), instances }, body)
-      return reply.code(204).send()
-    })
+    http.patch(
+      path,
+      { schema: schema.merge, config: configure },
+      async ({ ctx, params, query, body, headers }, reply) => {
+        const instances = narrowingListOf(query.serviceInstanceName)
+        await configurations.merge(ctx, { ...namesOf(params), instances }, body, headers['if-match'])
+        return reply.code(204).send()
+      },
+    )
   }
 
   const tenantQueryOf = (query: { tenantId?: string; serviceInstanceName?: string | string[] }) => ({
@@ -222,8 +226,8 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
   http.put(
     '/tenant-configs',
     { schema: schemas.replaceTenantConfigurations, config: updateTenant },
-    async ({ ctx, query, body }, reply) => {
-      await configurations.replaceForTenant(ctx, tenantQueryOf(query), body)
+    async ({ ctx, query, body, headers }, reply) => {
+      await configurations.replaceForTenant(ctx, tenantQueryOf(query), body, headers['if-match'])
       return reply.code(204).send()
     },
   )
@@ -248,9 +252,9 @@ export function attributeRoutes(http: Http, { configurations }: ApplicationsServ
   http.put(
     path,
     { schema: schemas.replaceAttributes, config: configure },
-    async ({ ctx, params, body, raw }, reply) => {
+    async ({ ctx, params, body, raw, headers }, reply) => {
       if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
-      await configurations.replaceOne(ctx, namesOf(params), body)
+      await configurations.replaceOne(ctx, namesOf(params), body, headers['if-match'])
       return reply.code(204).send()
     },
   )

@@ -284,6 +284,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
     body: Envelope,
     response: none,
     fails: {
+      ...ifMatchFails,
       400: 'The envelope is malformed, contains an unknown service instance or an object that is not in the path, or violates a schema.',
       404: missing,
     },
@@ -305,6 +306,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
     body: patch,
     response: none,
     fails: {
+      ...ifMatchFails,
       400: '`serviceInstanceName` is missing or unknown, or the changed configuration violates its schema.',
       404: missing,
     },
@@ -335,7 +337,7 @@ export const replaceAttributes = {
   params: ofVersion,
   body: Attributes,
   response: none,
-  fails: { 404: noVersion },
+  fails: { 404: noVersion, ...ifMatchFails },
 }
 export const readAttributes = {
   name: 'applications.versions.attributes.get',
@@ -352,6 +354,7 @@ export const replaceTenantConfigurations = {
   query: ofTenant,
   body: TenantEnvelope,
   response: none,
+  fails: ifMatchFails,
 }
 export const readTenantConfigurations = {
   name: 'tenants.configurations.get',

@@ -242,6 +242,10 @@ export async function lockConfigurationsIfEmpty(sql: Sql): Promise<boolean> {
   return row?.taken === false
 }
 
+/** Holds back other writers of the configurations of the tenant, also of those that do not exist yet, until the transaction ends. */
+export const lockTenantConfigurations = (sql: Sql, tenantId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${`tenant configurations ${tenantId}`}, 0))`
+
 export async function saveTenantConfiguration(sql: Sql, row: { tenantId: string; instance: string; config: Config }) {
   const { count } = await sql`
     insert into applications.tenant_configurations as known (tenant_id, instance, config)

@@ -3,7 +3,9 @@ import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import type { Document } from '../../../kernel/document.ts'
 import { invalidField } from '../../../kernel/errors.ts'
+import { checkIfMatch } from '../../../kernel/etag.ts'
 import { type Entry, readEnvelope, readTenantEnvelope } from '../envelope.ts'
 import { AlreadyConfigured, NoVersion } from '../errors.ts'
 import { ConfigurationChanged, type ConfigurationEvent } from '../events.ts'
@@ -12,6 +14,13 @@ import { isObject, mergePatch } from '../merge-patch.ts'
 import * as store from '../store.ts'
 import { requireApplication, requireTenant } from './access.ts'
 import type { ApplicationOperations } from './applications.ts'
+import {
+  type ConfigurationTarget,
+  findEnvelope,
+  findOne,
+  findTenantEnvelope,
+  type InstanceTarget,
+} from './configuration-documents.ts'
 
 export type ApplicationOrVersion = store.ApplicationOrVersion
 
@@ -45,11 +54,18 @@ async function runSlowChecks(
 }
 
 /** Replaces the configuration of every instance that the envelope contains. Other instances keep their configuration. */
-export async function replace(deps: Deps, ctx: Ctx, target: ApplicationOrVersion, envelope: unknown) {
+export async function replace(
+  deps: Deps,
+  ctx: Ctx,
+  target: ApplicationOrVersion,
+  envelope: unknown,
+  ifMatch: string | undefined,
+) {
   const { kit } = deps
   await runSlowChecks(deps, ctx, target.applicationName, () => readEnvelope(envelope))
   await kit.db.tx(async (sql) => {
     const tenantId = await requireAndLockApplication(ctx, sql, target)
+    await requireUnchanged(ifMatch, () => findEnvelope(sql, tenantId, target))
     const entries = readEnvelope(envelope)
     for (const entry of entries) rejectOtherNames(entry, target)
     await requireKnownVersions(sql, target.applicationName, entries)
@@ -60,8 +76,9 @@ export async function replace(deps: Deps, ctx: Ctx, target: ApplicationOrVersion
 export async function merge(
   deps: Deps,
   ctx: Ctx,
-  { instances, ...target }: ApplicationOrVersion & { instances: string[] | undefined },
+  { instances, ...target }: ConfigurationTarget,
   patch: unknown,
+  ifMatch: string | undefined,
 ) {
   const { kit } = deps
   // The slow checks read fields with texts. A patch replaces a text as a whole, so it can be checked without the stored configuration.
@@ -69,6 +86,7 @@ export async function merge(
   await runSlowChecks(deps, ctx, target.applicationName, () => patched)
   await kit.db.tx(async (sql) => {
     const tenantId = await requireAndLockApplication(ctx, sql, target)
+    await requireUnchanged(ifMatch, () => findEnvelope(sql, tenantId, { ...target, instances }))
     const [instance, ...others] = instances ?? []
     if (instance === undefined) throw invalidField('serviceInstanceName', 'is required')
     if (others.length > 0) throw invalidField('serviceInstanceName', 'expected exactly one')
@@ -89,13 +107,15 @@ export async function merge(
 export async function replaceOne(
   deps: Deps,
   ctx: Ctx,
-  { instance, applicationName, versionName }: ApplicationOrVersion & { instance: string },
+  { instance, applicationName, versionName }: InstanceTarget,
   config: unknown,
+  ifMatch: string | undefined,
 ) {
   const { kit } = deps
   await runSlowChecks(deps, ctx, applicationName, () => [{ instance, config, path: 'body' }])
   await kit.db.tx(async (sql) => {
     const tenantId = await requireAndLockApplication(ctx, sql, { applicationName, versionName })
+    await requireUnchanged(ifMatch, () => findOne(sql, tenantId, { instance, applicationName, versionName }))
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
   })
 }
@@ -128,11 +148,14 @@ export async function replaceForTenant(
   ctx: Ctx,
   query: TenantConfigurationQuery,
   envelope: unknown,
+  ifMatch: string | undefined,
 ) {
   const tenantId = requireTenantAccess(ctx, query.tenantId, 'platform:tenant:configuration:update')
   await requireTenant(ctx, tenantId, identity)
   const entries = readTenantEnvelope(envelope, tenantId)
   await kit.db.tx(async (sql) => {
+    await store.lockTenantConfigurations(sql, tenantId)
+    await requireUnchanged(ifMatch, () => findTenantEnvelope(sql, tenantId, query.instances))
     for (const { instance, config, path } of entries) {
       if (query.instances && !query.instances.includes(instance))
         throw invalidField(path, 'is not named by the parameter serviceInstanceName')
@@ -141,6 +164,11 @@ export async function replaceForTenant(
       if (changed) await kit.bus.publish(sql, ConfigurationChanged, { tenantId, instance, level: 'tenant' })
     }
   })
+}
+
+/** Throws 412 if the stored configuration is not the one that the caller has read at the same address. The caller must hold its lock. */
+async function requireUnchanged(ifMatch: string | undefined, find: () => Promise<Document>) {
+  if (ifMatch) checkIfMatch(ifMatch, (await find()).etag)
 }
 
 export async function requireVersion(sql: Sql, { applicationName, versionName }: ApplicationOrVersion) {

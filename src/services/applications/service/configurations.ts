@@ -1,30 +1,42 @@
 import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { type Document, documentOf } from '../../../kernel/document.ts'
+import type { Document } from '../../../kernel/document.ts'
 import type { Caches } from '../cache.ts'
 import type { Applications } from '../contract.ts'
-import { type StoredEntry, writeEnvelope, writeTenantEnvelope, writeWholeEnvelope } from '../envelope.ts'
+import { type StoredEntry, writeWholeEnvelope } from '../envelope.ts'
 import * as store from '../store.ts'
 import { requireApplication } from './access.ts'
 import type { ApplicationOperations } from './applications.ts'
+import {
+  type ConfigurationTarget,
+  findEnvelope,
+  findOne,
+  findTenantEnvelope,
+  type InstanceTarget,
+} from './configuration-documents.ts'
 import { effectiveConfiguration, effectiveTenantConfiguration } from './configuration-effective.ts'
 import * as writes from './configuration-writes.ts'
 import { type ApplicationOrVersion, requireVersion, type TenantConfigurationQuery } from './configuration-writes.ts'
 
 export interface ConfigurationOperations {
   /** Replaces the configuration of every instance that the envelope contains. Other instances keep their configuration. */
-  replace(ctx: Ctx, target: ApplicationOrVersion, envelope: unknown): Promise<void>
-  merge(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }, patch: unknown): Promise<void>
-  read(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
+  replace(ctx: Ctx, target: ApplicationOrVersion, envelope: unknown, ifMatch: string | undefined): Promise<void>
+  merge(ctx: Ctx, target: ConfigurationTarget, patch: unknown, ifMatch: string | undefined): Promise<void>
+  read(ctx: Ctx, target: ConfigurationTarget): Promise<Document>
   /** Replaces the configuration of one instance, without the envelope. */
-  replaceOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
+  replaceOne(ctx: Ctx, target: InstanceTarget, config: unknown, ifMatch: string | undefined): Promise<void>
   /** Returns the configuration of one instance, without the envelope. Returns `{}` if there is no configuration. */
-  readOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }): Promise<Document>
+  readOne(ctx: Ctx, target: InstanceTarget): Promise<Document>
   /** Loads the first configurations. Throws 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
   exportAll(selection: ConfigurationSelection): AsyncIterable<string>
-  replaceForTenant(ctx: Ctx, query: TenantConfigurationQuery, envelope: unknown): Promise<void>
+  replaceForTenant(
+    ctx: Ctx,
+    query: TenantConfigurationQuery,
+    envelope: unknown,
+    ifMatch: string | undefined,
+  ): Promise<void>
   readForTenant(ctx: Ctx, query: TenantConfigurationQuery): Promise<Document>
   /** Returns the effective configuration of a version, or of the application if no version is given. */
   effective: Applications['configuration']
@@ -45,14 +57,14 @@ export interface ConfigurationDeps {
 
 export function createConfigurationOperations(deps: ConfigurationDeps): ConfigurationOperations {
   return {
-    replace: (ctx, target, envelope) => writes.replace(deps, ctx, target, envelope),
-    merge: (ctx, target, patch) => writes.merge(deps, ctx, target, patch),
+    replace: (ctx, target, envelope, ifMatch) => writes.replace(deps, ctx, target, envelope, ifMatch),
+    merge: (ctx, target, patch, ifMatch) => writes.merge(deps, ctx, target, patch, ifMatch),
     read: (ctx, target) => read(deps, ctx, target),
-    replaceOne: (ctx, target, config) => writes.replaceOne(deps, ctx, target, config),
+    replaceOne: (ctx, target, config, ifMatch) => writes.replaceOne(deps, ctx, target, config, ifMatch),
     readOne: (ctx, target) => readOne(deps, ctx, target),
     load: (envelope) => writes.load(deps, envelope),
     exportAll: (selection) => writeWholeEnvelope(readAllRows(deps, selection)),
-    replaceForTenant: (ctx, query, envelope) => writes.replaceForTenant(deps, ctx, query, envelope),
+    replaceForTenant: (ctx, query, envelope, ifMatch) => writes.replaceForTenant(deps, ctx, query, envelope, ifMatch),
     readForTenant: (ctx, query) => readForTenant(deps, ctx, query),
     effective: (query) => effectiveConfiguration(deps, query),
     effectiveForTenant: (query) => effectiveTenantConfiguration(deps, query),
@@ -62,24 +74,23 @@ export function createConfigurationOperations(deps: ConfigurationDeps): Configur
 async function read(
   { kit: { db }, applications }: ConfigurationDeps,
   ctx: Ctx,
-  { instances, applicationName, versionName }: ApplicationOrVersion & { instances: string[] | undefined },
+  target: ConfigurationTarget,
 ): Promise<Document> {
+  const { applicationName } = target
   const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
-  await requireVersion(db.sql, { applicationName, versionName })
-  const stored = await store.findConfigurations(db.sql, { tenantId, applicationName, versionName, instances })
-  return documentOf(writeEnvelope(stored, { applicationName, versionName }))
+  await requireVersion(db.sql, target)
+  return await findEnvelope(db.sql, tenantId, target)
 }
 
 async function readOne(
   { kit: { db }, applications }: ConfigurationDeps,
   ctx: Ctx,
-  { instance, applicationName, versionName }: ApplicationOrVersion & { instance: string },
+  target: InstanceTarget,
 ): Promise<Document> {
+  const { applicationName } = target
   const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
-  await requireVersion(db.sql, { applicationName, versionName })
-  const selection = { tenantId, applicationName, versionName, instances: [instance] }
-  const [stored] = await store.findConfigurations(db.sql, selection)
-  return documentOf(JSON.stringify(stored ? stored.config : {}))
+  await requireVersion(db.sql, target)
+  return await findOne(db.sql, tenantId, target)
 }
 
 async function readForTenant(
@@ -88,8 +99,7 @@ async function readForTenant(
   { tenantId: requested, instances }: TenantConfigurationQuery,
 ): Promise<Document> {
   const tenantId = requireTenantAccess(ctx, requested, 'platform:tenant:configuration:read')
-  const stored = await store.findTenantConfigurations(db.sql, { tenantId, instances })
-  return documentOf(writeTenantEnvelope(stored, tenantId))
+  return await findTenantEnvelope(db.sql, tenantId, instances)
 }
 
 async function* readAllRows({ kit: { db } }: ConfigurationDeps, selection: ConfigurationSelection) {
