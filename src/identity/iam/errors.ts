@@ -33,7 +33,7 @@ export const IssuerTaken = defineError<{ issuer: string; audience: string }>(
 export const NoKeysForExternalUsers = defineError(
   'no_keys_for_external_users',
   403,
-  'Users of an external issuer cannot own API keys; use a user or client of the tenant',
+  'Only users and clients of the tenant can own API keys; users of an external issuer and callers without a login cannot',
 )
 export const NoSecret = defineError<{ id: string }>('no_secret', 404, 'Client {id} is public and has no secret')
 export const UsersOnly = defineError('users_only', 403, 'Only a user can do this for itself; the caller is not a user')
