@@ -4024,7 +4024,7 @@ export interface NewRelation {
 
 /** A role to create. */
 export interface NewRole {
-  /** Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit. */
+  /** Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit, without a space at the end. */
   name: string
   /** Free text. Default: none. */
   description?: string

@@ -229,6 +229,7 @@ describe('management of a realm', () => {
     ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint', scopes: ['a'] }, /resource/],
     ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint-\n', scopes: ['a'] }, /resource/],
     ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint-1', scopes: [] }, /scopes/],
+    ['POST /roles', { name: 'trailing ', scopes: [] }, /name/],
     ['POST /api-keys', { name: '' }, /name/],
     ['POST /api-keys', { name: 'x', expiresAt: 'tomorrow' }, /expiresAt/],
     ['POST /api-keys', { name: 'x', expiresAt: '0000-01-01T00:00:00Z' }, /expiresAt/],
@@ -256,6 +257,12 @@ describe('management of a realm', () => {
       assert.equal(answer.status, 400, `${operation} ${JSON.stringify(body)}: ${answer.text}`)
       assert.match(answer.body.message, names, operation)
     }
+  })
+
+  test('a caller that is no user of the tenant, such as one without a login, is told who can own API keys', async () => {
+    const { status, body } = await admin(`POST ${root}/api-keys`, { name: 'x' })
+    assert.equal(status, 403)
+    assert.match(body.message, /^Only users and clients of the tenant can own API keys;.* without a login cannot$/)
   })
 
   test('a role is created, read, changed and deleted, and users lose a deleted role', async () => {

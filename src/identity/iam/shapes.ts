@@ -26,9 +26,9 @@ export const Scopes = (description: string, options: { minItems?: number } = {})
 export const RoleName = () =>
   Type.String({
     maxLength: 100,
-    pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$',
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9 ._:-]*[A-Za-z0-9._:-])?$',
     description:
-      'Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit.',
+      'Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit, without a space at the end.',
   })
 export const RoleNames = (description: string) => Type.Array(RoleName(), { maxItems: 100, description })
 /** Returns the schema of a list of scope names in a response. `roleNames` does so for role names. */
