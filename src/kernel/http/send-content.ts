@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { ByteRange } from '../blobs/blobs.ts'
 import { defineError } from '../errors.ts'
-import { notModified, notModifiedSince } from '../etag.ts'
+import { checkIfMatch, notModified, notModifiedSince } from '../etag.ts'
 import type { OperationSchema } from '../schema.ts'
 import { contentDisposition, digestHeader, parseRange, type RangeResult } from './content-headers.ts'
 import type { Reply, Request } from './routes.ts'
@@ -48,6 +48,7 @@ export async function sendContent(
   let unchanged = false
   const { item, content } = await open((found) => {
     const etag = `"${found.checksum}"`
+    checkIfMatch(headers['if-match'], etag)
     const { 'if-range': ifRange } = headers
     // RFC 9110, 14.2: only GET supports ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)

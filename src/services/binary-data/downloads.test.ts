@@ -82,6 +82,13 @@ test('a request with the current ETag in If-None-Match gets 304 without content'
     assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })).status, 200)
 })
 
+test('a request with an old ETag in If-Match gets 412, so that a download is not continued with the bytes of another content', async () => {
+  const statusOf = async (condition: string) =>
+    (await fixture.admin(`GET ${file}`, undefined, { 'if-match': condition, range: 'bytes=1-2' })).status
+  assert.equal(await statusOf('"old"'), 412)
+  for (const condition of [etag, '*', '']) assert.equal(await statusOf(condition), 206, condition)
+})
+
 test('If-Modified-Since, which wget -N and curl -z send, gets 304 if the content is not newer', async () => {
   const modified = (await fixture.admin(`GET ${file}`)).headers['last-modified']!
   const statusOf = async (headers: Record<string, string>) =>

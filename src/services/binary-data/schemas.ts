@@ -127,7 +127,10 @@ const content = {
     304: Empty(),
   },
 }
-const noRange = { 416: 'The content has no bytes in the requested `Range`.' }
+const noRange = {
+  412: 'The content has changed: its ETag is not in `If-Match`.',
+  416: 'The content has no bytes in the requested `Range`.',
+}
 
 export const readFile = {
   name: 'files.download',

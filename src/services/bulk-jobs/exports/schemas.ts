@@ -164,6 +164,7 @@ export const downloadFile = {
   fails: {
     403: 'Another caller created the export.',
     404: `${noJob} Or it has no file, or its file has expired.`,
+    412: 'The content has changed: its ETag is not in `If-Match`.',
     416: 'The requested range does not exist.',
   },
 }

@@ -257,6 +257,7 @@ export const downloadSoftwareFile = {
   fails: {
     403: 'The signature of the link is wrong or expired.',
     404: 'There is no such version or file, the file was replaced since the link was made, or the caller lacks the scope.',
+    412: 'The content has changed: its ETag is not in `If-Match`.',
     416: 'The content has no bytes in the requested `Range`.',
   },
 }
