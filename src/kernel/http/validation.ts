@@ -128,8 +128,8 @@ function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
 }
 
 /**
- * Removes the errors of alternatives of another type, if the alternative of the right type has errors of its own. For example, if an object
- * or an array is allowed and the value is an array, only the errors of its items matter.
+ * Removes the errors of alternatives of another type if the alternative of the right type has errors of its own: if an object or an array is
+ * allowed and the value is an array, only the errors of its items matter. If no alternative has the right type, one error names all types.
  */
 function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf'
@@ -139,7 +139,14 @@ function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
     paths.has(error.instancePath) && (error.keyword === 'type' || isChoice(error))
   const ownErrors = errors.filter((error) => !isOfChoice(error))
   const hasOwn = (path: string) => ownErrors.some(({ instancePath }) => `${instancePath}/`.startsWith(`${path}/`))
-  return errors.filter((error) => !(isOfChoice(error) && hasOwn(error.instancePath)))
+  const named = new Set(
+    errors.filter((error) => isChoice(error) && alternatives(error.parentSchema)).map((error) => error.instancePath),
+  )
+  return errors.filter(
+    (error) =>
+      !isOfChoice(error) ||
+      !(hasOwn(error.instancePath) || (error.keyword === 'type' && named.has(error.instancePath))),
+  )
 }
 
 function fieldOf({ instancePath, keyword, params }: ErrorObject, part: string): string {
@@ -196,7 +203,9 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
     case 'maxItems':
       return `expected at most ${params.limit} items`
     case 'minItems':
-      return `expected at least ${params.limit} items`
+      return `expected at least ${params.limit} ${params.limit === 1 ? 'item' : 'items'}`
+    case 'uniqueItems':
+      return 'expected no item twice'
     case 'minProperties':
       return `expected at least ${params.limit} ${params.limit === 1 ? 'key' : 'keys'}`
     case 'minimum':
