@@ -37,7 +37,8 @@ suite('a rule', () => {
     const { updatedAt, updatedBy, ...first } = await get(`/rules/${id}/versions/1`)
     const written = { name: 'first', description: 'gone', expression: 'return true', state: 'ENABLED' }
     assert.deepEqual(first, { version: 1, ...written })
-    assert.ok(updatedAt && updatedBy)
+    assert.deepEqual([updatedAt, content[0].updatedAt], [rule.createdAt, rule.updatedAt])
+    assert.ok(updatedBy)
     await expectStatus(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 

@@ -80,25 +80,19 @@ async function insertPart(
   const type = part.table === 'rules' ? {} : { type: part.type }
   const commonColumns = { id, tenantId: ctx.tenantId, ...type, alertSettingId: settingId, createdAt: at, updatedAt: at }
   await insertRow(sql, part.table, { ...commonColumns, ...columns })
-  if (part.table === 'rules') await addVersion(sql, ctx, { id, version: 1, fields: part.columns, updatedAt: at })
+  if (part.table === 'rules')
+    await insertVersion(sql, { ruleId: id, version: 1, fields: part.columns, updatedBy: nameOf(ctx) })
 }
 
 async function changePart({ kit }: Deps, sql: Sql, ctx: Ctx, { part, id, columns }: WrittenPart) {
   const key = { tenantId: ctx.tenantId, id }
   const row = await lockRow<Row>(sql, part.table, key)
   if (!row || isSame(row, columns)) return
-  const updatedAt = kit.now()
   // If only the writer changes, no version is created, because the rule itself did not change.
   const isChanged = !isSame(row, part.columns)
   const counter = part.table === 'rules' ? 'version' : 'revision'
   const counted = row[counter]! + (isChanged ? 1 : 0)
-  await updateRow(sql, part.table, key, { ...columns, [counter]: counted, updatedAt })
+  await updateRow(sql, part.table, key, { ...columns, [counter]: counted, updatedAt: kit.now() })
   if (part.table === 'rules' && isChanged)
-    await addVersion(sql, ctx, { id, version: counted, fields: part.columns, updatedAt })
+    await insertVersion(sql, { ruleId: id, version: counted, fields: part.columns, updatedBy: nameOf(ctx) })
 }
-
-const addVersion = (
-  sql: Sql,
-  ctx: Ctx,
-  { id, version, fields, updatedAt }: { id: string; version: number; fields: Record<string, unknown>; updatedAt: Date },
-) => insertVersion(sql, { tenantId: ctx.tenantId, ruleId: id, version, fields, updatedAt, updatedBy: nameOf(ctx) })

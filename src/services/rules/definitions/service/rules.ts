@@ -92,8 +92,7 @@ async function create(deps: Deps, ctx: Ctx, fields: RuleFields): Promise<string>
   return await kit.db.tx(async (sql) => {
     const columns = columnsOf(fields)
     const id = await library.insert(deps, sql, ctx, ruleKind, { ...columns, ...writerOf(ctx) })
-    const version = { version: 1, fields: columns, updatedAt: kit.now(), updatedBy: nameOf(ctx) }
-    await insertVersion(sql, { tenantId: ctx.tenantId, ruleId: id, ...version })
+    await insertVersion(sql, { ruleId: id, version: 1, fields: columns, updatedBy: nameOf(ctx) })
     return id
   })
 }
@@ -127,8 +126,7 @@ async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMa
     if (await setWriter(sql, 'rules', row, writerOf(ctx))) await changes.record(sql, row.tenantId, [row.id])
     const version = await library.change(deps, sql, ruleKind, row, columns)
     if (version === undefined) return
-    const written = { version, fields: columns, updatedAt: kit.now(), updatedBy: nameOf(ctx) }
-    await insertVersion(sql, { tenantId: row.tenantId, ruleId: row.id, ...written })
+    await insertVersion(sql, { ruleId: row.id, version, fields: columns, updatedBy: nameOf(ctx) })
   })
 }
 

@@ -12,15 +12,17 @@ export interface VersionRow {
 
 export const versionsKept = 100
 
-/** Stores a version of a rule, and deletes the version that is now too old. */
+/** Stores the version of a rule that was just written, and deletes the version that is now too old. Its time is that of the rule. */
 export async function insertVersion(
   sql: Sql,
-  { tenantId, ruleId, fields, ...row }: VersionRow & { tenantId: string; ruleId: string },
+  { ruleId, version, fields, updatedBy }: Omit<VersionRow, 'updatedAt'> & { ruleId: string },
 ): Promise<void> {
   await sql`
-    insert into rules.rule_versions ${sql({ tenantId, ruleId, fields: sql.json(fields), ...row })}`
+    insert into rules.rule_versions (tenant_id, rule_id, version, fields, updated_at, updated_by)
+    select tenant_id, id, ${version}::integer, ${sql.json(fields)}::jsonb, updated_at, ${updatedBy}::text
+    from rules.rules where id = ${ruleId}`
   await sql`
-    delete from rules.rule_versions where rule_id = ${ruleId} and version <= ${row.version - versionsKept}`
+    delete from rules.rule_versions where rule_id = ${ruleId} and version <= ${version - versionsKept}`
 }
 
 export async function countVersions(sql: Sql, ruleId: string): Promise<number> {
