@@ -56,6 +56,15 @@ suite('an evaluation', () => {
     )
   })
 
+  test('an evaluation rejects a text that closes the body of its function, as rules do', async () => {
+    for (const expression of ['return 1}); (function () {', 'return 1 }, function () { return 2', '}, () => {']) {
+      const { status, body } = await evaluate(expression)
+      assert.equal(status, 400, expression)
+      assert.match(body.message, /^expression: line 1, column \d+: /)
+      assert.equal((await admin(`POST ${rulesRoot}/rules`, { name: 'r', expression })).status, 400)
+    }
+  })
+
   test('an evaluation that fails gets 400 with a reason', async () => {
     assert.equal(
       await problem('const a = 1\nreturn   ctx.endpoint.getMetadata()'),

@@ -8,6 +8,7 @@ import { type EndpointRef, endpointResource } from '../../../register/contract.t
 import { causeOf, chainOf } from '../../chain.ts'
 import { requireRow } from '../../definitions/service/library.ts'
 import { type RuleRow, ruleKind } from '../../definitions/service/rules.ts'
+import { checkScript } from '../../definitions/service/scripts.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
 import { NoRule, ScriptsBusy } from '../../errors.ts'
 import { reasonOf } from '../context/failure-text.ts'
@@ -190,6 +191,8 @@ async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest):
   const hasEndpoint = endpointMetadata !== undefined || childrenEndpoints !== undefined
   const chain = chainOf(currentCause()) ?? { traceId: derivedId(deps.kit.now().getTime(), deps.kit.newId()), depth: 1 }
   if (chain.depth > chainDepth) throw invalidField('expression', `the chain of rules is more than ${chainDepth} deep`)
+  // Without this check, a text that closes the body of its function would run here, although no rule can have it.
+  await checkScript({ check: deps.sandbox.check }, ctx, 'expression', expression)
   const host = createHost(deps.host, {
     tenantId,
     endpoint: undefined,
