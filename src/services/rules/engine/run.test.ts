@@ -162,6 +162,19 @@ suite('the context', () => {
     assert.deepEqual(new Set(found), new Set(expected))
   })
 
+  test('a script that reads a name with NUL gets an error of its own, not one of the platform', async () => {
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, {})
+    const read = (call: string) => `() => ctx.endpoint.${call}`
+    const reads = ["getTimeSeries('a\\0').last()", "getTimeSeries('\\0').range()", "getConfiguration('\\0')"].map(read)
+    const expression = `const outcomeOf = (read) => { try { return read() } catch (error) { return error.message } }
+      return [${reads}].map(outcomeOf)`
+    const { returnedValue, traces } = await execute(await aRule({ expression }), { endpointId })
+    assert.equal(traces[0].outcome, 'SUCCESS', traces[0].reason)
+    const series = 'the name of a time series must not contain NUL'
+    assert.deepEqual(JSON.parse(returnedValue), [series, series, 'the name of a configuration must not contain NUL'])
+  })
+
   test('a script that reads too many points gets the limit that the points exceed', async () => {
     const { app, version } = await anApplication()
     const endpointId = await anEndpoint(version, {})

@@ -175,5 +175,7 @@ function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: stri
 
 function requireText(value: unknown, name: string): string {
   if (typeof value !== 'string' || value === '') throw new CallRejected(`${name} must be a text`)
+  // PostgreSQL rejects NUL. That error would count as a failure of the platform, and the event would run again.
+  if (value.includes('\0')) throw new CallRejected(`${name} must not contain NUL`)
   return value
 }
