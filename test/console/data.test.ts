@@ -246,6 +246,12 @@ async function objectsToRead(): Promise<[path: string, shown: string | RegExp][]
   ]
 }
 
+test('Explore says that it ignores a period in the address that is not two times, and does not show it as a period from the chart', async () => {
+  await page.goto(console_.address('/explore?period=7d'))
+  await page.getByText('The address has values that this page does not know: period=7d.').waitFor()
+  await page.getByRole('button', { name: /Last day/ }).waitFor()
+})
+
 test('a reader sees all objects and no button whose request would be rejected', async () => {
   const { api, browser } = console_
   const objects = await objectsToRead()

@@ -121,7 +121,8 @@ function useEntries(searchText: string, id: string): { title: string; entries: E
     .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(searchText))
     .toSorted((a, b) => distance(a.title, searchText) - distance(b.title, searchText))
   const first = exact.items.filter(({ endpointId }) => endpointId === id)
-  const others = searchText.length < 2 ? [] : found.items.filter(({ endpointId }) => endpointId !== first[0]?.endpointId)
+  const others =
+    searchText.length < 2 ? [] : found.items.filter(({ endpointId }) => endpointId !== first[0]?.endpointId)
   const endpoints = [...first, ...others].slice(0, endpointsMax)
   return [
     { title: texts.palettePages, entries: entries.filter(({ to }) => !isAction({ path: to })) },

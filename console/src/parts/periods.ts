@@ -1,4 +1,5 @@
 /** Periods of time, in milliseconds, and the intervals that fit them. */
+import type { Codec } from './address-state.ts'
 import { msOf, nowMs, utcOf } from './time.tsx'
 
 export interface Period {
@@ -22,6 +23,13 @@ export const ranges = Object.keys(lengths) as Range[]
 export function chosenPeriod(text: string): Period | undefined {
   const [from, to, more] = text.split('/').map(msOf)
   return from !== undefined && to !== undefined && more === undefined && from < to ? { from, to } : undefined
+}
+
+/** A fixed period in the address; empty for a range until now. */
+export const periodText: Codec<string> = {
+  default: '',
+  read: (text) => (text === '' || chosenPeriod(text) ? text : undefined),
+  write: String,
 }
 
 /** Returns the period that the address names: a fixed period, or a range until now. */

@@ -16,7 +16,7 @@ import { FilterBar } from '../../parts/filter-bar.tsx'
 import { MultiSelect } from '../../parts/multi-select.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { chosenOf, earlierOf, intervalOf, type Period, periodOf, ranges, roundedNow } from '../../parts/periods.ts'
+import { chosenOf, earlierOf, intervalOf, type Period, periodOf, periodText, ranges, roundedNow } from '../../parts/periods.ts'
 import { timeZone, utcOf } from '../../parts/time.tsx'
 import { texts } from './texts.ts'
 
@@ -33,7 +33,7 @@ const useView = () =>
     endpoints: manyOf(),
     series: manyOf(),
     range: oneOf(ranges, '1d'),
-    period: text(),
+    period: periodText,
     aggregate: oneOf(aggregates, 'none'),
     compare: oneOf(compares, 'none'),
   })
