@@ -52,6 +52,7 @@ export async function send(
     }
     const delayMs = delayMsOf(running.attempts, error.retryAfterSeconds, Math.random)
     if (!again || running.attempts >= attemptsMax || performance.now() + delayMs >= running.deadline) throw error
+    transport.onRetry?.(error, delayMs)
     await pause(delayMs, options.signal, running)
   }
 }

@@ -1,4 +1,5 @@
 /** A call in progress, and its time limits. */
+import type { WaypostError } from './errors.ts'
 import type { Answer, Arguments, Operation, Options } from './types.ts'
 
 /** Adds credentials to requests. */
@@ -16,7 +17,11 @@ export interface Transport {
   hasOwnFetch: boolean
   credentials: Credentials
   defaults: Options
+  onRetry?: OnRetry | undefined
 }
+
+/** Called before the pause after which a request is sent again. */
+export type OnRetry = (error: WaypostError, pauseMs: number) => void
 
 /** Returns the function that sends requests: the given function, or the global one. */
 export const fetchOf = (given: typeof fetch | undefined) => ({

@@ -85,3 +85,18 @@ test('a message that is too large for MQTT is rejected, and the next messages ar
   assert.deepEqual(topics, ['kp1/v/dcx/t/json/2', 'kp1/v/tsx/t/3'])
   await device.close()
 })
+
+test('a sample that is no object, and a message that JSON cannot represent, is rejected with a sentence', async () => {
+  const { device } = await aDevice(() => {})
+  const wrong = [5, 'text', null, undefined, true, [5], [[]], { count: 1n }]
+  for (const sample of wrong)
+    await assert.rejects(
+      device.sample(sample as never),
+      (error) =>
+        error instanceof WaypostError &&
+        error.code === 'invalid_argument' &&
+        /expected an object|as JSON/.test(error.message),
+      String(sample),
+    )
+  await device.close()
+})

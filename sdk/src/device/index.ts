@@ -34,7 +34,8 @@ export interface DeviceOptions extends Handlers {
   /** The package `mqtt`. Default: the SDK imports it. */
   mqtt?: MqttModule | undefined
   /**
-   * Maximum number of messages that wait while the device is offline. When the queue is full, the oldest message is dropped. Default: 1000.
+   * Maximum number of messages that wait, while the device is offline or while the platform answers more slowly than the device sends. When
+   * the queue is full, the oldest message is dropped, and `onError` is called. Default: 1000.
    */
   queueMax?: number | undefined
   /** Milliseconds between two polls for commands, configurations and software, over HTTP. Default: 5000. */
@@ -48,7 +49,7 @@ export interface DeviceOptions extends Handlers {
   onConnected?: (() => void) | undefined
   /** Called when the platform cannot be reached; the device tries again. */
   onOffline?: ((error: WaypostError) => void) | undefined
-  /** Called when a poll fails or a push cannot be processed, for example because the platform rejected the report of a result. */
+  /** Called when a poll fails, a push cannot be processed, the platform rejects a result, or a message is dropped from the full queue. */
   onError?: ((error: unknown) => void) | undefined
 }
 
@@ -106,6 +107,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     onSuccess: () => {
       failures = 0
     },
+    onDrop: onError,
     onFailure: (error) => {
       const broken = link
       lost(error)
@@ -182,6 +184,31 @@ function reconnectMsOf(failures: number, retryAfterSeconds = 0): number {
   return retryAfterSeconds * 1000 + limit * (0.5 + Math.random() / 2)
 }
 
+const invalidArgument = (field: string, problem: string, cause?: unknown) =>
+  new WaypostError(`${field}: ${problem}`, { code: 'invalid_argument', field, cause })
+
+/** Returns the payload as JSON. Throws for a value that JSON cannot represent. */
+function jsonOf(payload: unknown): string {
+  let [text, cause]: [string | undefined, unknown] = [undefined, undefined]
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    cause = error
+  }
+  if (text !== undefined) return text
+  const reason = cause instanceof Error ? `: ${cause.message.split('\n', 1)[0]}` : ''
+  throw invalidArgument('payload', `the message cannot be sent as JSON${reason}`, cause)
+}
+
+function requireSample(sample: unknown) {
+  if (typeof sample === 'object' && sample !== null && !Array.isArray(sample)) return
+  const given = sample === null ? 'null' : Array.isArray(sample) ? 'an array' : `a ${typeof sample}`
+  throw invalidArgument(
+    'sample',
+    `expected an object such as { temperature: 21.5 }, or an array of objects, not ${given}`,
+  )
+}
+
 interface Control {
   isConnected(): boolean
   setSoftware(version: string): void
@@ -195,7 +222,7 @@ function deviceOf(
   control: Control,
 ): Device {
   const ask = async (extension: string, resource: string, payload: unknown = {}): Promise<unknown> => {
-    const message: Message = { extension, resource, payload: JSON.stringify(payload) }
+    const message: Message = { extension, resource, payload: jsonOf(payload) }
     const text = await queue.send(message)
     return text === '' ? undefined : JSON.parse(text)
   }
@@ -215,6 +242,7 @@ function deviceOf(
   }
   return {
     async sample(sample) {
+      for (const one of Array.isArray(sample) ? sample : [sample]) requireSample(one)
       await ask('dcx', 'json', Array.isArray(sample) ? sample.map(stamped) : stamped(sample as Json))
     },
     metadata: {

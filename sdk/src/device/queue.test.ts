@@ -81,3 +81,24 @@ test('a closed queue rejects messages that wait or are added later, and does not
   await assert.rejects(waiting, { code: 'aborted' })
   await assert.rejects(queue.send(message('c')), { code: 'aborted' })
 })
+
+test('a queue that is full while the device is online drops its oldest message and says so', async () => {
+  const dropped: WaypostError[] = []
+  const queue = createQueue({
+    queueMax: 1,
+    onSuccess: () => {},
+    onFailure: () => {},
+    onDrop: (error) => dropped.push(error),
+  })
+  const { link, requests } = aLink(1)
+  queue.use(link)
+  const outcomes = ['a', 'b', 'c'].map((resource) => queue.send(message(resource)))
+  await assert.rejects(outcomes[1]!, { code: 'queue_full' })
+  assert.match(dropped[0]!.message, /more than 1 messages wait because the platform answers more slowly/)
+  assert.equal(dropped.length, 1)
+  for (const turn of [0, 1]) {
+    requests[turn]!.resolve('')
+    await settle()
+  }
+  await Promise.all([outcomes[0], outcomes[2]])
+})

@@ -15,11 +15,13 @@ export interface QueueOptions {
   queueMax: number
   /** Called when a message was processed. */
   onSuccess(): void
+  /** Called when a message was dropped because the queue is full. */
+  onDrop?(error: WaypostError): void
   /** Called when a message failed and will be sent again. */
   onFailure(error: WaypostError): void
 }
 
-export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
+export function createQueue({ queueMax, onSuccess, onDrop, onFailure }: QueueOptions) {
   const waiting: Waiting[] = []
   let [link, sending, count, closed]: [Link | undefined, number, number, boolean] = [undefined, 0, 0, false]
 
@@ -56,12 +58,15 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
   }
 
   function dropOldest() {
-    while (waiting.length > queueMax)
-      waiting.shift()!.reject(
-        new WaypostError(`The message was dropped: more than ${queueMax} wait for a connection`, {
-          code: 'queue_full',
-        }),
-      )
+    while (waiting.length > queueMax) {
+      const reason =
+        link === undefined ? 'for a connection' : 'because the platform answers more slowly than they are sent'
+      const error = new WaypostError(`The message was dropped: more than ${queueMax} messages wait ${reason}`, {
+        code: 'queue_full',
+      })
+      waiting.shift()!.reject(error)
+      onDrop?.(error)
+    }
   }
 
   return {
@@ -69,8 +74,8 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
       new Promise<string>((resolve, reject) => {
         if (closed) return reject(new WaypostError('The device is closed', { code: 'aborted' }))
         waiting.push({ number: count++, message, resolve, reject })
-        dropOldest()
         sendNext()
+        dropOldest()
       }),
     /** Sends the waiting messages over this link. Without a link, the messages keep waiting. */
     use(opened: Link | undefined) {

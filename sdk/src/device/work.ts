@@ -101,9 +101,34 @@ export function createWork(
 
   async function processCommand(type: string, { id, payload }: { id: number; payload?: unknown }) {
     if (handlers.onCommand === undefined) return
-    const outcome = await once(`command ${id}`, () => handlers.onCommand!({ id, type, payload }))
-    await report('cex', `result/${type}`, [{ id, ...outcome }])
-    handlers.onReported?.({ kind: 'command', name: type, statusCode: outcome.statusCode })
+    const outcome = await once(`command ${id}`, async () =>
+      jsonResult(await handlers.onCommand!({ id, type, payload })),
+    )
+    const statusCode = await reportResult(type, id, outcome)
+    reported({ kind: 'command', name: type, statusCode })
+  }
+
+  /** Reports a result. If the platform rejects it, for example because it is too large, the device reports a failure instead. */
+  async function reportResult(type: string, id: number, outcome: Outcome): Promise<number> {
+    try {
+      await report('cex', `result/${type}`, [{ id, ...outcome }])
+      return outcome.statusCode
+    } catch (error) {
+      const { status, message } = error as { status?: number; message?: string }
+      if (outcome.statusCode !== 200 || (status !== 400 && status !== 413)) throw error
+      onError(error)
+      await report('cex', `result/${type}`, [{ id, ...failure(`The platform rejected the result: ${message}`) }])
+      return 500
+    }
+  }
+
+  /** Calls `onReported`. If it throws, the outcome is not reported again. */
+  function reported(outcome: Report) {
+    try {
+      handlers.onReported?.(outcome)
+    } catch (error) {
+      onError(error)
+    }
   }
 
   async function commands(body: unknown, type?: string) {
@@ -120,7 +145,7 @@ export function createWork(
     const { payload: _, ...applied } = outcome
     await report('cmx', name === undefined ? 'applied/json' : `applied/json/${name}`, { configId, ...applied })
     known.set(`cmx ${name ?? ''}`, configId)
-    handlers.onReported?.({ kind: 'configuration', name, statusCode: outcome.statusCode })
+    reported({ kind: 'configuration', name, statusCode: outcome.statusCode })
   }
 
   async function software(body: unknown) {
@@ -134,7 +159,7 @@ export function createWork(
     if (outcome.statusCode !== 200) outcomes.delete(`software ${configId}`)
     await report('cmx_ota', 'applied/json', { configId, ...outcome })
     if (outcome.statusCode === 200) known.set('cmx_ota', configId)
-    handlers.onReported?.({ kind: 'software', name: configId, statusCode: outcome.statusCode })
+    reported({ kind: 'software', name: configId, statusCode: outcome.statusCode })
   }
 
   const request = async (extension: string, resource: string, body: unknown) =>
@@ -179,6 +204,35 @@ async function run(task: () => unknown): Promise<Outcome> {
     const payload = await task()
     return { statusCode: 200, ...(payload !== undefined && { payload }) }
   } catch (error) {
-    return { statusCode: 500, reasonPhrase: error instanceof Error ? error.message : String(error) }
+    return failure(textOf(error))
+  }
+}
+
+/** Maximum length of a reported reason. */
+const reasonMax = 1000
+
+/** Returns the outcome of a failure. The platform rejects reasons with NUL and halves of surrogate pairs. */
+const failure = (reason: string): Outcome => ({
+  statusCode: 500,
+  reasonPhrase:
+    reason.slice(0, reasonMax).replace(/\0|\p{Cs}/gu, '\ufffd') || 'The function has thrown an error without a message',
+})
+
+/** Returns the text of a thrown value, which can be anything. */
+function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message || error.name) : String(error)
+  } catch {
+    return 'The function has thrown a value that is no text'
+  }
+}
+
+/** Returns the result of a command. Throws if it cannot be sent, for example because it contains itself. */
+function jsonResult(result: unknown): unknown {
+  try {
+    const text = JSON.stringify(result)
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch (error) {
+    throw new Error(`The result of the command cannot be sent as JSON: ${textOf(error)}`)
   }
 }

@@ -98,7 +98,13 @@ interface Realm {
  */
 const attempts = 5
 
-export const optionsOf = ({ url, auth }: Chosen): ClientOptions => ({ url, auth, fetch: nodeFetch, attempts })
+export const optionsOf = ({ url, auth }: Chosen): ClientOptions => ({
+  url,
+  auth,
+  fetch: nodeFetch,
+  attempts,
+  onRetry: (error, pauseMs) => void import('./pause-notice.ts').then(({ noticePause }) => noticePause(error, pauseMs)),
+})
 
 export async function connect(choice: Choice): Promise<{ client: Client; chosen: Chosen }> {
   const chosen = await choose(choice)
