@@ -5,6 +5,8 @@ import type { Arguments } from '../../../sdk/src/types.ts'
 const secretName = /password|secret|token|apikey|keyid/i
 /** Parameters of the path and the query that are secrets. Other parameters, such as `endpointTokenId`, only identify a secret. */
 const secretParameter = /^(token|signature)$/i
+/** Values of the login with the browser: whoever knows them can get the tokens of the user. */
+const loginSecret = /^(code|code_verifier|id_token_hint|assertion|client_assertion|totp|otp)$/i
 const mask = '********'
 /**
  * The shell variable that stands for the access token in the printed command. Its name must not begin with `WAYPOST_`, because such
@@ -32,9 +34,14 @@ export async function curlOf(
       return Promise.reject(new NotSent())
     },
   })
-  const isSecret = (key: string) => secretName.test(key) || (name.startsWith('secrets.') && key === 'value')
+  const isLogin = name.startsWith('openid.')
+  const isSecret = (key: string) =>
+    secretName.test(key) || (name.startsWith('secrets.') && key === 'value') || (isLogin && loginSecret.test(key))
   const parameters = Object.fromEntries(
-    Object.entries(args).map(([key, value]) => [key, secretParameter.test(key) ? mask : value]),
+    Object.entries(args).map(([key, value]) => [
+      key,
+      secretParameter.test(key) || (isLogin && loginSecret.test(key)) ? mask : value,
+    ]),
   )
   const body = isUpload(args.body) ? '@upload' : masked(args.body, isSecret)
   const shown = { ...parameters, body }

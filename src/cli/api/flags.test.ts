@@ -136,7 +136,7 @@ test('completion offers the values of a flag that has fixed values, and nothing 
 test('completion also offers actions and flags of commands that call no API operation', async () => {
   assert.deepEqual(await nextWords(commands, ['context']), ['list', 'show', 'use', 'delete'])
   assert.deepEqual(await nextWords(commands, ['completion']), ['bash', 'zsh', 'fish'])
-  assert.deepEqual(await nextWords(commands, ['tail', 'meter-1']), ['--since', '--once'])
+  assert.deepEqual(await nextWords(commands, ['tail', 'meter-1']), ['--since', '--once', '--context'])
   assert.deepEqual(await nextWords(commands, ['tail', '-o']), ['text', 'json'])
   assert.deepEqual(await nextWords(commands, ['tail', '--since']), [])
   assert.deepEqual(await nextWords(commands, ['vpn']), ['config'])

@@ -104,7 +104,9 @@ function parseFlags(args: string[], options: FlagOptions) {
   } catch (error) {
     const [, unknown] = /^Unknown option '(-[^']*)'/.exec((error as Error).message) ?? []
     if (unknown === undefined) throw error
-    throw usageError(`there is no option ${unknown}; --help lists all, and a value that begins with - follows --`)
+    throw usageError(
+      `there is no option ${unknown}; --help lists all, a value that begins with - needs =, such as --name=-x, and an argument that begins with - follows --`,
+    )
   }
 }
 

@@ -182,7 +182,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
     const allWidths = titles.map((title, index) =>
       Math.max(textWidth(title), ...all.map((cells) => textWidth(cells[index]!))),
     )
-    const shown = isWide || columns ? names.length : countThatFits(allWidths, process.stdout.columns)
+    const shown = isWide || columns ? names.length : countThatFits(allWidths, process.stdout.columns || undefined)
     names = names.slice(0, shown)
     widths = allWidths.slice(0, shown)
     waiting = []
@@ -199,7 +199,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
   }
 }
 
-/** Returns how many columns fit into a line of the terminal, at least one. A file or a pipe has no limit. */
+/** Returns how many columns fit into a line of the terminal, at least one. A file, a pipe or a terminal of unknown width has no limit. */
 function countThatFits(widths: number[], terminal: number | undefined): number {
   let [count, used] = [0, 0]
   for (const width of widths) {

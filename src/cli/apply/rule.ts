@@ -43,6 +43,33 @@ async function linksOf(client: Client, ruleId: unknown): Promise<Links> {
   return { triggers, positiveActions: listOf(positiveActions), negativeActions: listOf(negativeActions) }
 }
 
+/** Returns the links without actions that run a deleted rule. Such actions do nothing, and no document can describe them. */
+async function effectiveLinksOf(client: Client, ruleId: string): Promise<Links> {
+  const { triggers, ...actions } = await linksOf(client, ruleId)
+  const effective = async (list: Linked[]) => {
+    const kept = await Promise.all(
+      list.map(async (one) => typeOf(one) !== 'rule-execution' || (await hasRule(client, one))),
+    )
+    return list.filter((_, index) => kept[index])
+  }
+  return {
+    triggers,
+    positiveActions: await effective(actions.positiveActions),
+    negativeActions: await effective(actions.negativeActions),
+  }
+}
+
+async function hasRule(client: Client, { id: actionId }: Linked): Promise<boolean> {
+  try {
+    const { body } = await client.call('ruleExecutionActions.get', { actionId })
+    await client.call('rules.get', { ruleId: (body as Fields).ruleId })
+    return true
+  } catch (error) {
+    if ((error as { status?: number }).status === 404) return false
+    throw error
+  }
+}
+
 const listOf = (value: unknown): Linked[] =>
   (Array.isArray(value) ? value : ((value as { content?: unknown[] })?.content ?? [])) as Linked[]
 
@@ -63,7 +90,7 @@ const sorted = (links: Named[]): Named[] =>
 
 async function read(client: Client, ruleId: string): Promise<Found> {
   const { body, etag } = await client.call('rules.get', { ruleId })
-  const links = await linksOf(client, ruleId)
+  const links = await effectiveLinksOf(client, ruleId)
   const named = linkNames.filter((name) => links[name].length > 0).map((name) => [name, sorted(links[name])])
   const fields = { ...fieldsFor('rules.create', body as Fields), ...Object.fromEntries(named) }
   return { key: keyOf(fields), identity: ruleId, args: { ruleId }, fields, etag }
