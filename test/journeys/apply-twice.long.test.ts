@@ -131,3 +131,27 @@ test('export leaves out objects with the same name, says so, and apply reads the
   writeFileSync(join(folder, 'export.yaml'), stdout)
   assert.match((await commands(['plan', '-f', folder], { directory })).stdout, /^0 to create, 0 to change, 0 to delete/)
 })
+
+test('export leaves out the actions of a rule that run a deleted rule', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  const documents = `kind: rule
+name: target
+expression: return true
+---
+kind: rule-execution-action
+name: runs-target
+rule: target
+---
+kind: rule
+name: caller
+expression: return true
+positiveActions: [{ type: rule-execution, name: runs-target }]
+`
+  writeFileSync(join(folder, 'rules.yaml'), documents)
+  assert.equal((await commands(['apply', '-f', folder, '--yes'], { directory })).code, 0)
+  const { stdout: id } = await commands(['rules', 'list', '--name', 'target', '-o', 'id'], { directory })
+  assert.equal((await commands(['rules', 'delete', id.trim()], { directory })).code, 0)
+  const { stdout } = await commands(['export', '--kind', 'rule', '--kind', 'rule-execution-action'], { directory })
+  assert.ok(stdout.includes('name: caller') && !stdout.includes('runs-target'), stdout)
+})

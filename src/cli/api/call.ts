@@ -16,8 +16,8 @@ export async function callOperation(description: Description, argv: string[]): P
   const body = await bodyOf(description, parsed)
   const args = { ...parsed.args, ...(body !== undefined && { body }) }
   const { flags } = parsed
-  const ids = flags.output === 'id' ? await (await import('./ids.ts')).idSourceOf(description) : anyIds
-  const printing: Printing = { ...flags, known: description.answer.columns ?? [], ids }
+  const idsOf = flags.output === 'id' ? await idReaderOf(description) : () => []
+  const printing: Printing = { ...flags, known: description.answer.columns ?? [], idsOf }
   if (printing.columns) (await loadPrint()).checkColumns(printing)
   if (flags.dryRun) {
     const { curlOf } = await import('./dry-run.ts')
@@ -37,8 +37,12 @@ export async function callOperation(description: Description, argv: string[]): P
   await printAnswer(description, answer, parsed, printing)
 }
 
-/** For outputs other than `-o id`, which need no ids. */
-const anyIds = { objectName: '', argument: undefined }
+/** Returns the function that finds the ids in a response. Other outputs than `-o id` do not load its code. */
+async function idReaderOf(description: Description): Promise<Printing['idsOf']> {
+  const { idSourceOf, idsOf } = await import('./ids.ts')
+  const source = await idSourceOf(description)
+  return (value) => idsOf(value, source)
+}
 
 const loadPrint = () => import('./print.ts')
 

@@ -1,7 +1,6 @@
 /** Prints the responses of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
 import { CommandError, usageError } from './errors.ts'
 import type { Format } from './flags.ts'
-import { type IdSource, idsOf } from './ids.ts'
 import { cutText, padText, textWidth } from './text-width.ts'
 import { visible, visibleAtTerminal } from './visible.ts'
 
@@ -10,7 +9,8 @@ export interface Printing {
   columns: string[] | undefined
   /** Columns that the API reference defines for the response; empty if it defines none. */
   known: string[]
-  ids: IdSource
+  /** Returns the ids of the objects in a value, for `-o id`. */
+  idsOf(value: unknown): string[]
 }
 
 type Item = Record<string, unknown>
@@ -245,7 +245,7 @@ function valueAt(item: unknown, column: string): unknown {
   return value
 }
 
-const idLines = (value: unknown, { ids }: Printing) =>
-  idsOf(value, ids)
+const idLines = (value: unknown, { idsOf }: Printing) =>
+  idsOf(value)
     .map((id) => `${id}\n`)
     .join('')
