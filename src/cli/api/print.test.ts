@@ -7,7 +7,11 @@ async function tableAt(columns: number): Promise<string> {
   const { stdout } = process
   const kept = { columns: stdout.columns, write: stdout.write }
   let text = ''
-  Object.assign(stdout, { columns, write: (more: string) => ((text += more), true) })
+  const write = (more: string) => {
+    text += more
+    return true
+  }
+  Object.assign(stdout, { columns, write })
   try {
     const items = (async function* () {
       yield { name: 'meadow', city: 'Lviv' }
