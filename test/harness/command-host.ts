@@ -4,6 +4,8 @@ import type { CommandRequest, CommandResult } from './commands.ts'
 // Every command adds a listener for broken pipes. Without this line, Node.js warns about more than ten listeners.
 process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
+// Every apply listens for signals too.
+process.setMaxListeners(0)
 
 let count = 0
 
