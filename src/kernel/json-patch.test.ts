@@ -60,6 +60,8 @@ suite('JSON Patch', () => {
   test('a value cannot be moved into itself; a move to the same path changes nothing', () => {
     assert.equal(statusOf({ a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }]), 400)
     assert.equal(statusOf({ a: 1 }, [{ op: 'move', from: '', path: '/a' }]), 400)
+    const intoItself = () => applyJsonPatch({ a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }])
+    assert.throws(intoItself, /\/a cannot be moved into itself/)
     assert.deepEqual(applyJsonPatch({ a: 1, ab: 2 }, [{ op: 'move', from: '/a', path: '/a' }]), { a: 1, ab: 2 })
     assert.deepEqual(applyJsonPatch({ a: 1, ab: {} }, [{ op: 'move', from: '/a', path: '/ab/a' }]), { ab: { a: 1 } })
   })

@@ -72,7 +72,9 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
     let value = position < operations.length - 1 ? cloneJson(operation.value) : operation.value
     if (op === 'move' || op === 'copy') {
       const source = locationOf(holder, from)
-      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw noValueAt(from)
+      if (source?.value === undefined) throw noValueAt(from)
+      if (op === 'move' && path.startsWith(`${from}/`))
+        throw invalidOperation(`${from || 'the root'} cannot be moved into itself`)
       value = op === 'copy' ? cloneWithinLimit(source.value) : source.value
       if (value === undefined) throw invalidOperation(`the copies have more than ${copiedMax} bytes in total`)
       if (op === 'move') remove(source)
