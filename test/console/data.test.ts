@@ -252,6 +252,22 @@ test('Explore says that it ignores a period in the address that is not two times
   await page.getByRole('button', { name: /Last day/ }).waitFor()
 })
 
+test('a user who may read endpoints and not applications chooses among the applications of these endpoints', async () => {
+  const { api, browser, address } = console_
+  const password = 'a-Long-passw0rd-for-tests'
+  await api('POST /iam/api/v1/users', { username: 'eve', password, roles: ['endpoint-reader'] })
+  await browser.clearCookies()
+  await page.goto(address('/commands'))
+  await page.getByLabel(/password/i).waitFor()
+  await signIn(page, 'eve', password)
+  await page.getByText('No commands in this application yet').waitFor()
+  for (const path of ['/explore', '/filters', '/map', '/files']) {
+    await page.goto(address(path))
+    await settled(page)
+    await page.getByRole('option', { name: 'ovens', includeHidden: true }).first().waitFor({ state: 'attached' })
+  }
+})
+
 test('a reader sees all objects and no button whose request would be rejected', async () => {
   const { api, browser } = console_
   const objects = await objectsToRead()

@@ -1,6 +1,6 @@
 /** The applications of the tenant as a choice, for pages that show one application at a time. */
 import { useEffect, useRef } from 'react'
-import { useList } from './query.ts'
+import { useApplications } from './applications.ts'
 
 /**
  * The application that the user chose last, on any page in this browser tab. A page that is opened without an application shows this
@@ -34,7 +34,7 @@ function useRemembered({ values: { application }, set }: ChoiceAddress, known: r
  * first.
  */
 export function useApplicationChoice(address: ChoiceAddress) {
-  const list = useList('applications.list', {})
+  const list = useApplications()
   const chosen = address.values.application
   const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
   useRemembered(

@@ -1,7 +1,9 @@
 /** Charts of several series of several endpoints, with aggregation, zoom and comparison. */
+
 import { useState } from 'react'
 import { type NewChart, useAddToDashboard } from '../../api/add-to-dashboard.ts'
-import { useGet, useList } from '../../api/query.ts'
+import { useApplications } from '../../api/applications.ts'
+import { useGet } from '../../api/query.ts'
 import { useEndpointChoice, useSeriesChoice } from '../../api/series-choice.ts'
 import { AddToDashboardButton } from '../../parts/add-to-dashboard.tsx'
 import { manyOf, oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -16,7 +18,16 @@ import { FilterBar } from '../../parts/filter-bar.tsx'
 import { MultiSelect } from '../../parts/multi-select.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { chosenOf, earlierOf, intervalOf, type Period, periodOf, periodText, ranges, roundedNow } from '../../parts/periods.ts'
+import {
+  chosenOf,
+  earlierOf,
+  intervalOf,
+  type Period,
+  periodOf,
+  periodText,
+  ranges,
+  roundedNow,
+} from '../../parts/periods.ts'
 import { timeZone, utcOf } from '../../parts/time.tsx'
 import { texts } from './texts.ts'
 
@@ -78,7 +89,7 @@ export default function ExplorePage() {
 }
 
 function ApplicationChoice({ view }: { view: View }) {
-  const { items } = useList('applications.list', {})
+  const { items } = useApplications()
   return (
     <SelectField
       label={texts.application}

@@ -1,5 +1,6 @@
 /** The filters of one application. */
 import { useLocation } from 'wouter'
+import { useApplications } from '../../api/applications.ts'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
@@ -54,7 +55,7 @@ const columnsOf = (application: string): Column<Filter>[] => [
 
 export default function FiltersPage() {
   const address = useAddressState({ q: text(), application: text() })
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const first = applications.items[0]?.name ?? ''
   const { q } = address.values
   const application = address.values.application || first

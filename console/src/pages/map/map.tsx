@@ -1,6 +1,8 @@
 /** Endpoints on a map, in clusters that the platform computes, or in a table. */
+
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useApplications } from '../../api/applications.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import { type Codec, oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -43,7 +45,7 @@ export default function MapPage() {
   // Key of the map. When it changes, React creates the map again, and the new map begins at the position in the address.
   const [generation, setGeneration] = useState(0)
   const [, navigate] = useLocation()
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const args = {
     ...(area ?? world),
     ...(application !== '' && { applicationName: application }),
