@@ -61,52 +61,10 @@ const rememberedMax = 1000
 
 const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
 
-export function createWork(
-  handlers: Handlers,
-  send: Send,
-  download: (link: string) => Promise<SoftwareFile>,
-  onError: (error: unknown) => void,
-) {
-  const outcomes = new Map<string, Promise<Outcome>>()
-  /** Reports of results by command id, complete or still being sent. The platform would reject a second result of a command. */
-  const reportedCommands = new Map<number, Promise<void>>()
-  const known = new Map<string, string>()
-
-  /** Runs a task, unless a task with this key has already started. Later calls with the key get the outcome of the first. */
-  function once(key: string, task: () => unknown): Promise<Outcome> {
-    const found = outcomes.get(key)
-    if (found !== undefined) return found
-    const outcome = run(task)
-    outcomes.set(key, outcome)
-    forgetOldest(outcomes)
-    return outcome
-  }
-
+/** Sends outcomes to the platform, and tells the program which outcomes the platform has stored. */
+function createReports(handlers: Handlers, send: Send, onError: (error: unknown) => void) {
   const report = (extension: string, resource: string, body: unknown) =>
     send({ extension, resource, payload: JSON.stringify(body) })
-
-  /** Runs a command and reports its result. A command can arrive several times: as a push, and in the response to a poll. */
-  function command(type: string, item: { id: number; payload?: unknown }): Promise<void> {
-    const found = reportedCommands.get(item.id)
-    if (found !== undefined) return found
-    const reported = processCommand(type, item).catch((error) => {
-      // The platform will send the command again. The device then reports the stored outcome.
-      reportedCommands.delete(item.id)
-      throw error
-    })
-    reportedCommands.set(item.id, reported)
-    forgetOldest(reportedCommands)
-    return reported
-  }
-
-  async function processCommand(type: string, { id, payload }: { id: number; payload?: unknown }) {
-    if (handlers.onCommand === undefined) return
-    const outcome = await once(`command ${id}`, async () =>
-      jsonResult(await handlers.onCommand!({ id, type, payload })),
-    )
-    const statusCode = await reportResult(type, id, outcome)
-    reported({ kind: 'command', name: type, statusCode })
-  }
 
   /** Reports a result. If the platform rejects it, for example because it is too large, the device reports a failure instead. */
   async function reportResult(type: string, id: number, outcome: Outcome): Promise<number> {
@@ -129,6 +87,54 @@ export function createWork(
     } catch (error) {
       onError(error)
     }
+  }
+
+  return { report, reportResult, reported }
+}
+
+export function createWork(
+  handlers: Handlers,
+  send: Send,
+  download: (link: string) => Promise<SoftwareFile>,
+  onError: (error: unknown) => void,
+) {
+  const { report, reportResult, reported } = createReports(handlers, send, onError)
+  const outcomes = new Map<string, Promise<Outcome>>()
+  /** Reports of results by command id, complete or still being sent. The platform would reject a second result of a command. */
+  const reportedCommands = new Map<number, Promise<void>>()
+  const known = new Map<string, string>()
+
+  /** Runs a task, unless a task with this key has already started. Later calls with the key get the outcome of the first. */
+  function once(key: string, task: () => unknown): Promise<Outcome> {
+    const found = outcomes.get(key)
+    if (found !== undefined) return found
+    const outcome = run(task)
+    outcomes.set(key, outcome)
+    forgetOldest(outcomes)
+    return outcome
+  }
+
+  /** Runs a command and reports its result. A command can arrive several times: as a push, and in the response to a poll. */
+  function command(type: string, item: { id: number; payload?: unknown }): Promise<void> {
+    const found = reportedCommands.get(item.id)
+    if (found !== undefined) return found
+    const processed = processCommand(type, item).catch((error) => {
+      // The platform will send the command again. The device then reports the stored outcome.
+      reportedCommands.delete(item.id)
+      throw error
+    })
+    reportedCommands.set(item.id, processed)
+    forgetOldest(reportedCommands)
+    return processed
+  }
+
+  async function processCommand(type: string, { id, payload }: { id: number; payload?: unknown }) {
+    if (handlers.onCommand === undefined) return
+    const outcome = await once(`command ${id}`, async () =>
+      jsonResult(await handlers.onCommand!({ id, type, payload })),
+    )
+    const statusCode = await reportResult(type, id, outcome)
+    reported({ kind: 'command', name: type, statusCode })
   }
 
   async function commands(body: unknown, type?: string) {
