@@ -226,7 +226,7 @@ test('a deletion shows how many other objects are deleted too, and afterwards th
   await settled(page)
   await page.getByRole('checkbox', { name: 'Select meter-3' }).click()
   await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByText(/This deletes 1 endpoint with their tokens/).waitFor()
+  await page.getByText(/This deletes 1 endpoint with its tokens/).waitFor()
   await page.getByRole('button', { name: 'Delete 1 endpoint' }).click()
   await page.getByText('1 / 1').waitFor()
   assert.equal((await console_.api('GET /epr/api/v1/endpoints/meter-3')).status, 404)

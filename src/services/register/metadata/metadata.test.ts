@@ -152,6 +152,7 @@ suite('patching metadata', () => {
   test('a metadata patch without a body is answered with 400', async () => {
     const { status, body } = await patch(await aDevice(), '')
     assert.deepEqual([status, body.message], [400, 'body: expected an array of operations'])
+    assert.equal((await patch('unknown', '')).status, 404)
   })
 
   test('a metadata patch is answered with 409 if a test operation fails and 415 for another content type', async () => {

@@ -41,11 +41,11 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
     { schema: schemas.patchMetadata, config: { ...update, mediaType: schemas.patchType } },
     async ({ ctx, params, body, headers, raw }, reply) => {
       const contentType = headers['content-type'] ?? 'none'
-      // The Content-Type of a request without a body has been removed.
-      if (!raw.emptyBody && !contentType.toLowerCase().startsWith(schemas.patchType)) {
-        // The metadata is read first, so that a request for an endpoint that the caller may not read gets 404 and not 415.
+      if (raw.emptyBody || !contentType.toLowerCase().startsWith(schemas.patchType)) {
+        // The metadata is read first, so that a request for an endpoint that the caller may not read gets 404 and not 400 or 415.
         await metadata.read(ctx, params.endpointId)
-        throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
+        // The Content-Type of a request without a body has been removed.
+        if (!raw.emptyBody) throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
       }
       if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
       const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])
