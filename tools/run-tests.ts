@@ -1,4 +1,4 @@
-/** Runs test files, the longest first, with two processes more than the machine has cores. Names the files that fail. */
+/** Runs test files, the longest first, with three processes more than the machine has cores. Names the files that fail. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -43,8 +43,8 @@ export interface TestRunResult {
   timings: Timing[]
 }
 
-/** Number of processes: two more than cores, because most tests sometimes wait for a database, a program or a timer. */
-const concurrency = availableParallelism() + 2
+/** Number of processes: three more than cores, because most tests sometimes wait for a database, a program or a timer. */
+const concurrency = availableParallelism() + 3
 
 const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolve.mjs')).href
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
