@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Points, type Value, valueAt } from '../points.ts'
 import { downsample } from './downsample.ts'
-import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './interval-sums.ts'
+import { type Aggregate, aggregates, mergeSums, pointsOfSums, sumsOf } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'
 
 const timeOf = (text: string) => Date.parse(text)
@@ -45,6 +45,25 @@ test('each interval with points has one value, and intervals without points are 
     listOf(aggregate(points, '1h', 'count')).map(([time]) => time),
     ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z', '2026-01-01T05:00:00.000Z'],
   )
+})
+
+test('averages and sums stay right if the sum of some values exceeds the range of numbers', () => {
+  const values = [1e308, 1e308, -1e308, null, 5]
+  const valuesOf = (list: Value[], kind: Aggregate) =>
+    listOf(
+      aggregate(pointsOf(list.map((value, index) => [timeOf('2026-01-01T00:00:00Z') + index, value])), '1h', kind),
+    ).map(([, value]) => value)
+  assert.deepEqual(valuesOf(values, 'sum'), [1e308])
+  assert.deepEqual(valuesOf(values, 'avg'), [2.5e307])
+  assert.deepEqual(valuesOf([1.5e308, 1.5e308], 'avg'), [1.5e308])
+  assert.deepEqual(valuesOf([1.5e308, 1.5e308], 'sum'), [null], 'JSON cannot represent the sum')
+
+  const sumsFrom = (list: number[]) =>
+    sumsOf(pointsOf(list.map((value, index) => [timeOf('2026-01-01T00:00:00Z') + index, value])), intervalOf('1h')!)
+  const merged = mergeSums(sumsFrom([1e308, 1e308]), sumsFrom([1e308]), sumsFrom([-1e308, -1e308]))
+  assert.deepEqual(listOf(pointsOfSums(merged, 'sum')).map(([, value]) => value), [1e308])
+  const ofFinite = mergeSums(sumsFrom([1e308]), sumsFrom([1e308]), sumsFrom([-1e308]))
+  assert.deepEqual(listOf(pointsOfSums(ofFinite, 'sum')).map(([, value]) => value), [1e308])
 })
 
 test('weeks begin on Monday, and months and years follow the calendar, even before 1970', () => {

@@ -11,6 +11,8 @@ export interface Sum {
   /** Number of values that are numbers. */
   count: number
   sum: number
+  /** The sum times `downScale`. Present if the sum of some of the values exceeds the range of numbers. */
+  scaledSum?: number
   min: number
   max: number
   /** Number of texts and booleans; nulls are not counted. */
@@ -50,6 +52,7 @@ function sumOf(points: Points, start: number, from: number, to: number): Sum {
     start,
     count,
     sum,
+    ...(!Number.isFinite(sum) && { scaledSum: scaledSumOf(numbers, from, to) }),
     min,
     max,
     others: others && count < to - from ? countNotNull(others, from, to) : 0,
@@ -57,6 +60,20 @@ function sumOf(points: Points, start: number, from: number, to: number): Sum {
     last: { time: times[to - 1]!, value: valueAt(points, to - 1) },
   }
 }
+
+/** A power of two by which large numbers are multiplied, so that no sum of them exceeds the range of numbers. */
+const downScale = 2 ** -64
+
+function scaledSumOf(numbers: Float64Array, from: number, to: number): number {
+  let sum = 0
+  for (let index = from; index < to; index++) {
+    const number = numbers[index]!
+    if (!Number.isNaN(number)) sum += number * downScale
+  }
+  return sum
+}
+
+const scaledOf = ({ sum, scaledSum }: Sum) => scaledSum ?? sum * downScale
 
 function countNotNull(others: NonNullable<Points['others']>, from: number, to: number): number {
   let count = 0
@@ -69,6 +86,7 @@ const addSums = (a: Sum, b: Sum): Sum => ({
   start: a.start,
   count: a.count + b.count,
   sum: a.sum + b.sum,
+  ...(!Number.isFinite(a.sum + b.sum) && { scaledSum: scaledOf(a) + scaledOf(b) }),
   min: Math.min(a.min, b.min),
   max: Math.max(a.max, b.max),
   others: a.others + b.others,
@@ -95,13 +113,13 @@ export function sortAndCombine(all: Sum[]): Sum[] {
 
 /** Returns the aggregate of an interval. Averages, sums and extremes consider only numbers, and are null without numbers. */
 function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
-  const { count, sum, min, max, others, first, last } = intervalSum
+  const { count, sum, scaledSum, min, max, others, first, last } = intervalSum
   if (aggregate === 'first') return first?.value ?? null
   if (aggregate === 'last') return last?.value ?? null
   if (aggregate === 'count') return count + others
   if (count === 0) return null
-  if (aggregate === 'sum') return finite(sum)
-  if (aggregate === 'avg') return finite(sum / count)
+  if (aggregate === 'sum') return finite(scaledSum === undefined ? sum : scaledSum / downScale)
+  if (aggregate === 'avg') return finite(scaledSum === undefined ? sum / count : scaledSum / count / downScale)
   return aggregate === 'min' ? min : max
 }
 
