@@ -51,3 +51,6 @@ for (const [name, text] of Object.entries({
   'base64 with an invalid character': `${ed25519.slice(0, -1)}!`,
 }))
   test(`the SSH key of a VPN client is rejected: ${name}`, () => assert.ok(sshKeyProblem(text)))
+
+test('a type with the name of a property of every object is an unknown type', () =>
+  assert.match(sshKeyProblem(key('constructor', Buffer.alloc(32, 1))) ?? '', /^expected one line with a public key/))

@@ -20,7 +20,7 @@ const curvePointBytes: Record<string, number> = { nistp256: 65, nistp384: 97, ni
 /** Returns the problem with a public SSH key; undefined if the key is valid. */
 export function sshKeyProblem(text: string): string | undefined {
   const [, type = '', base64 = ''] = line.exec(text) ?? []
-  const fieldCount = fieldsByType[type]
+  const fieldCount = Object.hasOwn(fieldsByType, type) ? fieldsByType[type] : undefined
   if (fieldCount === undefined)
     return 'expected one line with a public key of OpenSSH: ed25519, ecdsa, sk-* or rsa, with an optional comment'
   const bytes = Buffer.from(base64, 'base64')
@@ -37,10 +37,11 @@ function valueProblem(type: string, fields: Buffer[]): string | undefined {
     if (bitLength(fields[1]!) < 2) return 'the RSA key has no usable exponent'
     return bits < rsaBitsMin ? `expected an RSA key of at least ${rsaBitsMin} bits, this key has ${bits}` : undefined
   }
+  const curve = fields[1]!.toString('latin1')
   const isComplete = type.includes('ed25519')
     ? fields[1]!.length === 32
-    : type.endsWith(fields[1]!.toString('latin1')) || type.includes(`-${fields[1]!.toString('latin1')}@`)
-      ? fields[2]!.length === curvePointBytes[fields[1]!.toString('latin1')] && fields[2]![0] === 4
+    : type.endsWith(curve) || type.includes(`-${curve}@`)
+      ? fields[2]!.length === curvePointBytes[curve] && fields[2]![0] === 4
       : false
   return isComplete ? undefined : `the key is not a public key of the type ${type}`
 }

@@ -15,6 +15,7 @@ test('the description of a scope is a sentence that is generated from its name',
     ['platform:tenant:read', 'Read tenants on the whole platform.'],
     ['platform:application:read', 'Read applications on the whole platform.'],
     ['rule:execute', 'Run rules.'],
+    ['rule:constructor', 'constructor rules.'],
   ] as const)
     assert.equal(sentenceOf(scope, nouns), sentence)
   assert.deepEqual(['platform:tenant:read', 'tenant:rule:create', 'identity:user:read', 'rule:read'].map(levelOf), [

@@ -30,7 +30,7 @@ export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): s
       : ` of ${nouns.get(container) ?? plural(container.replaceAll('-', ' '))}`,
     parts[0] === 'platform' ? ' on the whole platform' : '',
   ].join('')
-  return `${verbs[verb] ?? verb} ${things}${resources}.`
+  return `${Object.hasOwn(verbs, verb) ? verbs[verb] : verb} ${things}${resources}.`
 }
 
 /** Returns where a caller must have the scope: on the platform, on the tenant, or on a resource (or on something that contains it). */
