@@ -114,6 +114,7 @@ suite('software versions', () => {
     const ownFleet = await aFleet()
     const filterId = await ownFleet.aFilter({})
     for (const rolloutDate of [
+      '2026-01-01',
       '2026-02-30T00:00:00Z',
       '2026-13-01T00:00:00Z',
       '2026-01-01T24:00:00Z',
@@ -122,7 +123,7 @@ suite('software versions', () => {
       const body = { rolloutStrategy: 'targeted', filters: [{ filterId, rolloutDate }] }
       const answer = await admin(`POST ${ownFleet.software}/2.0.0`, body)
       assert.equal(answer.status, 400, rolloutDate)
-      assert.match(answer.body.message, /rolloutDate/)
+      assert.match(answer.body.message, /^filters\.0\.rolloutDate: /)
     }
     assert.equal((await admin(`GET ${software}`)).body.length, 1)
     assert.equal((await admin(`POST ${software}/1.0.0`, { rolloutStrategy: 'general' })).status, 409)

@@ -239,7 +239,10 @@ async function columnsOf(
       failurePercent: failureThreshold?.percent ?? null,
       minimumAttempts: failureThreshold ? (failureThreshold.minimumAttempts ?? 10) : null,
     },
-    filters: filters.map(({ filterId, rolloutDate }) => ({ filterId, rolloutDate: dateOf(rolloutDate) })),
+    filters: filters.map(({ filterId, rolloutDate }, index) => ({
+      filterId,
+      rolloutDate: dateOf(`filters.${index}.rolloutDate`, rolloutDate),
+    })),
   }
 }
 
@@ -263,11 +266,11 @@ async function checkFilters(
  * Parses a date of the form yyyy-MM-ddTHH:mm:ssZ. The schema has checked the form. Days that do not exist, such as February 30, are
  * rejected here.
  */
-function dateOf(text: string | undefined): Date | null {
+function dateOf(field: string, text: string | undefined): Date | null {
   if (text === undefined) return null
   const date = new Date(text)
   // PostgreSQL has no year 0.
   if (text.startsWith('0000') || Number.isNaN(date.getTime()) || `${date.toISOString().slice(0, 19)}Z` !== text)
-    throw invalidField('rolloutDate', 'expected a date and time such as 2026-01-31T08:00:00Z')
+    throw invalidField(field, 'expected a date and time such as 2026-01-31T08:00:00Z')
   return date
 }
