@@ -192,11 +192,13 @@ suite('a caller', () => {
     const body = { acknowledgement: 'ACKNOWLEDGED' }
     for (const query of ['entityId=x', 'entityType=tenant', `entityId=${endpoint.endpointId}&entityType=TENANT`]) {
       assert.equal((await admin(`PUT ${path}/acknowledgement?${query}`, body)).status, 404, query)
+      assert.equal((await admin(`GET ${path}?${query}`)).status, 404, query)
       assert.equal((await admin(`GET ${path}/lifecycle-events?${query}`)).status, 404, query)
       assert.equal((await admin(`DELETE ${path}?${query}`)).status, 404, query)
     }
     assert.equal((await admin(`PUT ${path}/resolve`, { entityId: 'x' })).status, 404)
     const right = `entityId=${endpoint.endpointId}&entityType=endpoint`
+    assert.equal((await admin(`GET ${path}?${right}`)).status, 200)
     assert.equal((await admin(`PUT ${path}/acknowledgement?${right}`, body)).status, 204)
     assert.equal((await admin(`DELETE ${path}?${right}`)).status, 204)
     assert.equal((await admin(`GET ${path}`)).status, 404)

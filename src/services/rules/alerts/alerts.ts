@@ -47,7 +47,7 @@ export function createAlerts(deps: AlertDeps): AlertsPart {
     routes: (http) =>
       alertRoutes(http, kit.now, {
         ...createAlertReading(kit),
-        get: async (ctx, alertId) => viewOf(await findAlert(kit.db.sql, ctx, { alertId }, 'alert:read')),
+        get: async (ctx, alert) => viewOf(await findAlert(kit.db.sql, ctx, alert, 'alert:read')),
         acknowledge: (ctx, alert, given) => operations.acknowledge(deps, ctx, alert, given),
         resolve: (ctx, alert, reason) => operations.resolveByCaller(deps, ctx, alert, reason),
         delete: (ctx, alert) => operations.deleteOne(deps, ctx, alert),

@@ -11,7 +11,7 @@ import type { BulkDeletion } from './service/operations.ts'
 import type { AlertReading } from './service/reading.ts'
 
 export interface AlertOperations extends AlertReading {
-  get(ctx: Ctx, alertId: string): Promise<AlertView>
+  get(ctx: Ctx, alert: AlertRef): Promise<AlertView>
   acknowledge(ctx: Ctx, alert: AlertRef, given: { acknowledgement: Acknowledgement; comment?: string }): Promise<void>
   resolve(ctx: Ctx, alert: AlertRef, reason: string | undefined): Promise<void>
   delete(ctx: Ctx, alert: AlertRef): Promise<void>
@@ -51,8 +51,8 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
     entityId,
     entityType: entityTypeOf(entityType),
   })
-  http.get(path, { schema: schemas.getAlert, config: { scope: 'alert:read' } }, ({ ctx, params }) =>
-    alerts.get(ctx, params.alertId),
+  http.get(path, { schema: schemas.getAlert, config: { scope: 'alert:read' } }, ({ ctx, params, query }) =>
+    alerts.get(ctx, refOf(params.alertId, query)),
   )
   http.delete(path, { schema: schemas.deleteAlert, config: { scope: 'alert:delete' } }, async (request, reply) => {
     const { ctx, params, query } = request

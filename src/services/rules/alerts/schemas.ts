@@ -178,6 +178,7 @@ export const getAlert = {
   name: 'alerts.get',
   summary: 'Get an alert',
   params: ofAlert,
+  query: Type.Object(entity),
   response: { 200: Alert },
   fails: missing,
 }
