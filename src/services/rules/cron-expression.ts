@@ -39,7 +39,16 @@ export function parseCron(expression: string): CronExpression {
 /** Returns the problem with an expression, or undefined. */
 export function cronProblem(expression: string): string | undefined {
   const parsed = parse(expression)
-  return typeof parsed === 'string' ? parsed : undefined
+  if (typeof parsed === 'string') return parsed
+  return hasDate(parsed) ? undefined : 'no month of the expression has the given day, so the trigger would never fire'
+}
+
+const daysOfMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** Returns whether a date matches. Every date of the calendar, also 29 February, occurs on every day of the week. */
+function hasDate({ daysOfMonth, months, isEitherDay }: CronExpression): boolean {
+  const firstDay = Math.min(...daysOfMonth)
+  return isEitherDay || [...months].some((month) => firstDay <= daysOfMonths[month - 1]!)
 }
 
 const isFree = (part: string) => part.startsWith('*') || part.startsWith('?')

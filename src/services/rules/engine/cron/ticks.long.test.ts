@@ -44,7 +44,7 @@ const cases: [expression: string, zone: string, after: string, expected: string[
 ]
 for (const [expression, zone, after, expected] of cases)
   test(`the next ticks of ${expression} in ${zone} after ${after} are ${expected.join(' and ') || 'none'}`, () => {
-    assert.equal(cronProblem(expression), undefined)
+    assert.equal(cronProblem(expression) === undefined, expected.length > 0)
     assert.deepEqual(ticks(expression, zone, after, expected.length || 1), expected)
   })
 
