@@ -56,6 +56,15 @@ suite('an evaluation', () => {
     )
   })
 
+  test('the metadata of an evaluation must be an object', async () => {
+    for (const endpointMetadata of [5, 'text', [1], null]) {
+      const body = { expression: 'return 1', endpointMetadata }
+      const answer = await admin(`POST ${rulesRoot}/expressions/evaluation`, body)
+      assert.equal(answer.status, 400)
+      assert.match(answer.body.message, /^endpointMetadata: /)
+    }
+  })
+
   test('an evaluation rejects a text that closes the body of its function, as rules do', async () => {
     for (const expression of ['return 1}); (function () {', 'return 1 }, function () { return 2', '}, () => {']) {
       const { status, body } = await evaluate(expression)

@@ -70,7 +70,7 @@ export const evaluateExpression = {
     {
       expression: Type.String({ minLength: 1, maxLength: 65_536, description: 'Body of a JavaScript function.' }),
       endpointMetadata: Type.Optional(
-        AnyJson({
+        JsonObject({
           description: '`ctx.endpointMetadata`, and the answer of `ctx.endpoint.getMetadata()`. Default: none.',
         }),
       ),

@@ -47,7 +47,7 @@ export interface Executions {
 
 export interface EvaluationRequest {
   expression: string
-  endpointMetadata?: unknown
+  endpointMetadata?: Record<string, unknown> | undefined
   childrenEndpoints?: string[] | undefined
 }
 
