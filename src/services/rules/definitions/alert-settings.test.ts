@@ -162,7 +162,7 @@ suite('an alert setting', () => {
 test('when a tenant is deleted, all its definitions are deleted', async () => {
   for (const [path, body] of [
     ['/rules', { name: 'r', expression: 'return 1' }],
-    ['/secrets', { name: 's', value: 'v' }],
+    ['/secrets', { name: 's', value: 'hidden' }],
     ['/snippets', { name: 's', code: 'v' }],
     ['/action-types/webhook/actions', { name: 'w', webhookUrl: 'https://example.org' }],
     ['/trigger-types/cron/triggers', { name: 'c', cronExpression: '* * * * *' }],

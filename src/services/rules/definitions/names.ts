@@ -11,6 +11,8 @@ export const alertType = (description: string) =>
 export const secretName = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, pattern: namePattern, description })
 
+export const metadataKey = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9_]+$', description })
 export const commandType = (description: string) => Name({ pattern: '^[A-Za-z0-9_-]+$', description })
 /**
  * The name of a series. It has no pattern, because series that the platform extracts from samples have names such as `auto~temperature`.

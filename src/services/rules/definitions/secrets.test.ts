@@ -47,21 +47,26 @@ suite('a secret', () => {
   })
 
   test('a secret has a unique name of letters, digits and a few signs', async () => {
-    const id = await make('/secrets', { name: 'unique', value: 'x' })
-    await expectStatus(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' })
-    const second = await make('/secrets', { name: 'second', value: 'x' })
+    const id = await make('/secrets', { name: 'unique', value: 'one' })
+    await expectStatus(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'two' })
+    const second = await make('/secrets', { name: 'second', value: 'one' })
     await expectStatus(409, `PUT ${rulesRoot}/secrets/${second}`, { name: 'unique' })
     await expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'unique' })
     for (const name of ['', 'a b', 'ä', 'x'.repeat(101)])
-      await expectStatus(400, `POST ${rulesRoot}/secrets`, { name, value: 'y' })
+      await expectStatus(400, `POST ${rulesRoot}/secrets`, { name, value: 'two' })
     await expectStatus(400, `POST ${rulesRoot}/secrets`, { name: 'long', value: 'x'.repeat(8193) })
-    await expectStatus(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
+    for (const value of ['', '1', 'ab']) {
+      const { body } = await expectStatus(400, `POST ${rulesRoot}/secrets`, { name: 'short', value })
+      assert.match(body.message, /^value: /)
+      await expectStatus(400, `PUT ${rulesRoot}/secrets/${id}`, { value })
+    }
+    await expectStatus(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'two' }, other)
   })
 
   test('a script can read a secret only if the writer of the script may read it', async () => {
-    const id = await make('/secrets', { name: 'guarded', value: 'g' })
+    const id = await make('/secrets', { name: 'guarded', value: 'guarded-value' })
     const allowed = aCaller({ on: { [`secret-${id}`]: ['secret:read'] } })
-    assert.equal(await values.secretValue('default', 'guarded', allowed), 'g')
+    assert.equal(await values.secretValue('default', 'guarded', allowed), 'guarded-value')
     assert.equal(await values.secretValue('default', 'guarded', aCaller()), undefined)
   })
 })

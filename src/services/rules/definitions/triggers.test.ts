@@ -93,6 +93,14 @@ suite('a trigger', () => {
   })
 })
 
+test('a metadata trigger with a key that no endpoint can have is answered with 400', async () => {
+  for (const key of ['a b', 'ä', 'x'.repeat(129)]) {
+    const body = { name: 'n', appName: app, metadataKeys: ['battery', key] }
+    const answer = await expectStatus(400, `POST ${pathOf('endpoint-metadata-updated')}`, body)
+    assert.match(answer.body.message, /^metadataKeys.1: /)
+  }
+})
+
 test('a schedule with a wrong expression or time zone is answered with 400', async () => {
   const wrong = [
     '* * * *',
@@ -104,6 +112,8 @@ test('a schedule with a wrong expression or time zone is answered with 400', asy
     '5-2 * * * *',
     '*/0 * * * *',
     'a * * * *',
+    '0 0 30 2 *',
+    '0 0 31 FEB,APR,JUN ?',
   ]
   for (const cronExpression of wrong) {
     const { body } = await expectStatus(400, `POST ${pathOf('cron')}`, { name: 'n', cronExpression })
@@ -115,6 +125,6 @@ test('a schedule with a wrong expression or time zone is answered with 400', asy
     timezone: 'Mars',
   })
   assert.match(body.message, /^timezone: /)
-  for (const cronExpression of ['*/15 0 * * ? *', '0 7 1,15 JAN-MAR,DEC MON-FRI', '0 0 * * 7', '30 10 ? * 5-7'])
+  for (const cronExpression of ['*/15 0 * * ? *', '0 7 1,15 JAN-MAR,DEC MON-FRI', '0 0 * * 7', '30 10 ? * 5-7', '0 0 29 2 *', '0 0 30 2 MON'])
     await expectStatus(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression, timezone: 'Europe/Berlin' })
 })

@@ -1,4 +1,4 @@
-import { Name } from '../../../../kernel/schema.ts'
+import { metadataKey } from '../names.ts'
 import { example, listOfNames, type TriggerTypeDefinition } from './trigger-type.ts'
 
 export const endpointMetadataUpdated: TriggerTypeDefinition = {
@@ -7,7 +7,7 @@ export const endpointMetadataUpdated: TriggerTypeDefinition = {
   description: 'Fires when metadata of an endpoint changes.',
   fields: {
     metadataKeys: listOfNames(
-      Name({ description: 'A metadata key.' }),
+      metadataKey('A metadata key: up to 128 letters, digits and `_`.'),
       'Fires only if one of these keys changes. The script sees the whole change. If absent: any key.',
     ),
   },
