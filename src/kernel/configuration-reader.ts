@@ -2,6 +2,7 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'
+import { expectation } from './schema-problems.ts'
 
 type Config = Record<string, unknown>
 
@@ -13,7 +14,7 @@ function createCompiler(options: Options): (schema: TSchema) => ValidateFunction
     let validate = validators.get(schema)
     if (!validate) {
       // A test checks the schemas, so Ajv need not: for this check, it would compile the meta-schema, which takes 30 ms.
-      ajv ??= new Ajv({ strict: false, ownProperties: true, meta: false, validateSchema: false, ...options })
+      ajv ??= new Ajv({ strict: false, ownProperties: true, meta: false, validateSchema: false, verbose: true, ...options })
       validate = ajv.compile(schema)
       validators.set(schema, validate)
     }
@@ -142,7 +143,8 @@ function valueAt(value: unknown, path: string[]): unknown {
   return current
 }
 
-function problemOf({ instancePath, keyword, params, propertyName, message }: ErrorObject): ConfigurationProblem {
+function problemOf(error: ErrorObject): ConfigurationProblem {
+  const { instancePath, keyword, params, propertyName, message } = error
   const path = instancePath
     .split('/')
     .slice(1)
@@ -151,13 +153,7 @@ function problemOf({ instancePath, keyword, params, propertyName, message }: Err
   if (keyword === 'additionalProperties') path.push(params.additionalProperty)
   if (keyword === 'propertyNames') path.push(params.propertyName)
   else if (propertyName !== undefined) path.push(propertyName)
-  return { path, problem: expectation(keyword, params) ?? message! }
-}
-
-function expectation(keyword: string, params: ErrorObject['params']): string | undefined {
-  if (keyword === 'required') return 'is required'
-  if (keyword === 'additionalProperties') return 'this name is not known here'
-  return keyword === 'enum' ? `expected one of ${params.allowedValues.join(', ')}` : undefined
+  return { path, problem: expectation(error) ?? message! }
 }
 
 /** Freezes the value, because all callers that read it share it. */

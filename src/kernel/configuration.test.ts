@@ -80,6 +80,19 @@ suite('a stored configuration', () => {
     assert.throws(() => Object.assign(config.inner as object, { at: 2 }), TypeError)
   })
 
+  test('a violation is described in plain words', () => {
+    for (const [config, path, problem] of [
+      [{ on: 'yes' }, 'on', 'expected true or false'],
+      [{ inner: { at: 1, name: '' } }, 'inner.name', 'must not be empty'],
+      [{ inner: {} }, 'inner.at', 'is required'],
+      [{ list: [] }, 'list', 'expected at least 1 item'],
+      [{ list: [{ path: 'a', kind: 'z' }] }, 'list.0.kind', 'expected one of a, b'],
+      [{ entries: { A: {} } }, 'entries.A', 'expected text that matches ^[a-z]+$'],
+      [{ strict: { weeks: 2 } }, 'strict.weeks', 'is not known here'],
+    ] as const)
+      assert.deepEqual(configurationProblem(instance, 'application', config), { path: path.split('.'), problem })
+  })
+
   test('a stored configuration of a level without a schema is read unchanged', () => {
     const stored = { anything: [1] }
     assert.equal(readConfiguration(instance, 'tenant', stored).config, stored)
