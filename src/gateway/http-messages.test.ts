@@ -51,6 +51,13 @@ test('a POST with any Content-Type is a message and is answered with 200', async
   assert.deepEqual(answer.json, { echo: 'x' })
   assert.match(answer.headers.get('content-type')!, /^application\/json/)
   assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
+  // A request id of any size is ignored, except by an extension that reads it.
+  for (const id of ['9007199254740992', '9'.repeat(500)]) {
+    assert.equal((await post(`${prefix}/json/${id}`)).status, 200)
+    assert.equal(extension.messages.at(-1)!.resourcePath, '/json')
+    const refused = await post(`kp1/${version}/reading/${token}/get/${id}`)
+    assert.deepEqual([refused.status, /request id is too large/.test(refused.text)], [400, true])
+  }
 })
 
 test('a request whose target is a whole URL, as clients send it to a proxy, is a message', async () => {

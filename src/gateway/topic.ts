@@ -77,7 +77,7 @@ export function readTopic(topic: string): Topic | TopicProblem {
 export const tokenKeyOf = ({ versionName, token }: Topic) => `${versionName}/${token}`
 
 /** Parses the part after the prefix. The last level is a request id if it consists of digits. */
-export function readTail(topic: string, end: number): Tail | TopicProblem {
+export function readTail(topic: string, end: number, idMax = requestIdMax): Tail | TopicProblem {
   const { length } = topic
   if (length > topicLengthMax) return 'too_long'
   // Levels are counted only if the text is long enough to exceed the limit.
@@ -87,7 +87,7 @@ export function readTail(topic: string, end: number): Tail | TopicProblem {
   if (idStart === length || idStart <= end || topic.charCodeAt(idStart - 1) !== slash)
     return { resourcePath: topic.slice(end), requestId: undefined }
   const requestId = Number(topic.slice(idStart))
-  return requestId > requestIdMax ? 'request_id_too_large' : { resourcePath: topic.slice(end, idStart - 1), requestId }
+  return requestId > idMax ? 'request_id_too_large' : { resourcePath: topic.slice(end, idStart - 1), requestId }
 }
 
 const isDigit = (code: number) => code >= zero && code <= nine

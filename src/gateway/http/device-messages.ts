@@ -18,7 +18,7 @@ import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Failure, type Identify, isFailure } from '../identify.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import { admitMessage, type TrafficRate } from '../rate-limits.ts'
-import { prefixEnd, readTail, readTopic, type Topic, tokenKeyOf, topicProblems } from '../topic.ts'
+import { prefixEnd, readTail, readTopic, requestIdMax, type Topic, tokenKeyOf, topicProblems } from '../topic.ts'
 
 export interface DeviceHttpDeps {
   tenantRate: TrafficRate
@@ -79,7 +79,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   async function serve(request: FastifyRequest, reply: FastifyReply) {
     const text = topicOf(request.raw.url ?? '')
     const topic = hasControls.test(text) ? 'control_character' : readTopic(text)
-    const tail = typeof topic === 'string' ? topic : readTail(text, prefixEnd(text))
+    const tail = typeof topic === 'string' ? topic : readTail(text, prefixEnd(text), Number.POSITIVE_INFINITY)
     if (typeof topic === 'string' || typeof tail === 'string') {
       const problem = typeof topic === 'string' ? topic : (tail as keyof typeof topicProblems)
       recordRefusal(request, `topic_${problem}`)
@@ -113,6 +113,10 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     const endpoint = { tenantId: tenant.tenantId, applicationName, versionName, endpointId }
     // Over HTTP, the response needs no request id. Only some extensions read the id.
     const requestId = extension?.readsRequestId ? tail.requestId : undefined
+    if (requestId !== undefined && requestId > requestIdMax) {
+      recordRefusal(request, 'topic_request_id_too_large', { tenantId: tenant.tenantId, endpointId }, topic)
+      throw TopicMalformed({ problem: topicProblems.request_id_too_large })
+    }
     const arrival: Arrival = {
       destination: { endpoint, extensionName: topic.extension, extension, counts: countsOf(extension), activeAt: 0 },
       tail: { resourcePath: tail.resourcePath, requestId },
