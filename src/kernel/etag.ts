@@ -44,6 +44,6 @@ export function notModifiedSince(
 }
 
 /** Throws 412 if If-Match is given and does not match the current ETag. `etag` is undefined if the resource does not exist. */
-export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {
-  if (headerMatches(ifMatch, etag) === false) throw PreconditionFailed()
+export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined, failure = PreconditionFailed) {
+  if (headerMatches(ifMatch, etag) === false) throw failure()
 }

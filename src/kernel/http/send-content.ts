@@ -13,6 +13,12 @@ export const NoSuchRange = defineError<{ size: number }>(
   'The requested range does not exist: the content has {size} bytes',
 )
 
+export const ContentChanged = defineError(
+  'content_changed',
+  412,
+  'The content has changed: If-Match does not match its ETag; download the content again from its beginning',
+)
+
 /** A stored content: its file name, size, checksum and time. */
 export interface ContentItem {
   name: string
@@ -48,7 +54,7 @@ export async function sendContent(
   let unchanged = false
   const { item, content } = await open((found) => {
     const etag = `"${found.checksum}"`
-    checkIfMatch(headers['if-match'], etag)
+    checkIfMatch(headers['if-match'], etag, ContentChanged)
     const { 'if-range': ifRange } = headers
     // RFC 9110, 14.2: only GET supports ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)

@@ -86,6 +86,8 @@ test('a request with an old ETag in If-Match gets 412, so that a download is not
   const statusOf = async (condition: string) =>
     (await fixture.admin(`GET ${file}`, undefined, { 'if-match': condition, range: 'bytes=1-2' })).status
   assert.equal(await statusOf('"old"'), 412)
+  const { message } = (await fixture.admin(`GET ${file}`, undefined, { 'if-match': '"old"' })).body
+  assert.match(message, /^The content has changed: .* download the content again from its beginning$/)
   for (const condition of [etag, '*', '']) assert.equal(await statusOf(condition), 206, condition)
 })
 
