@@ -1,4 +1,5 @@
 /** Reads and checks the values of settings. */
+import { originProblem } from './origin.ts'
 import { ConfigurationError, type EffectiveSetting, type Kind, type Setting } from './settings.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -60,8 +61,8 @@ function validated(name: string, setting: Setting, value: string, checks: Checks
       if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
       return value
     case 'origins':
-      if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
-        throw invalidValue('origins such as https://app.example.com, without a path, separated by commas; or *')
+      if (!originsIn(value).every((origin) => origin === '*' || !originProblem(origin)))
+        throw invalidValue('origins such as https://app.example.com, in lower case and without a path, separated by commas; or *')
       return value
     case 'web address':
       if (!isWebAddress(value))

@@ -1,6 +1,7 @@
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { originProblem } from '../../../kernel/origin.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import { isRedirectPattern } from '../../clients.ts'
@@ -49,8 +50,8 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
       for (const [index, uri] of (redirectUris ?? []).entries())
         if (!isRedirectPattern(uri)) throw invalidField(`redirectUris.${index}`, 'expected an absolute address')
       for (const [index, origin] of (webOrigins ?? []).entries())
-        if (origin !== '*' && URL.parse(origin)?.origin !== origin)
-          throw invalidField(`webOrigins.${index}`, 'expected an origin such as https://app.example.com, or *')
+        if (origin !== '*' && originProblem(origin))
+          throw invalidField(`webOrigins.${index}`, `${originProblem(origin)}, or *`)
       const ownSettings = {
         ...(redirectUris && { redirectUris }),
         ...(webOrigins && { webOrigins }),
