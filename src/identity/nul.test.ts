@@ -42,6 +42,15 @@ test('NUL in a parameter of a sign-in is answered with 400', async () => {
   )
 })
 
+test('a method that no path of a realm has is answered in the format of OAuth 2.0', async () => {
+  for (const method of ['PUT', 'PATCH', 'DELETE']) {
+    const answer = await call(client.at('token'), { method })
+    assert.equal(answer.status, 404)
+    assert.deepEqual(Object.keys(answer.body), ['error', 'error_description'])
+    assert.equal(answer.body.error, 'not_found')
+  }
+})
+
 test('NUL in a form or a path is rejected', async () => {
   const form = { grant_type: 'password', client_id: realm.frontend, username: 'ada', password }
   for (const field of [

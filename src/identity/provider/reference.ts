@@ -3,10 +3,17 @@ import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, JsonObject, Text, Type } from '../../kernel/schema.ts'
 
+/** Returns the error code of OAuth 2.0 for the status of an error. */
+function nameOf(status: number): string {
+  if (status === 429 || status === 503) return 'temporarily_unavailable'
+  if (status === 404) return 'not_found'
+  return status >= 500 ? 'server_error' : 'invalid_request'
+}
+
 /** The error format of RFC 6749, 5.2. */
 export const oauthFormat: ErrorFormat = {
   name: 'oauth',
-  body: (error) => ({ error: error.code, error_description: error.message }),
+  body: ({ status, message }) => ({ error: nameOf(status), error_description: message }),
   schema: Type.Object(
     {
       error: Type.String({ description: 'Error code of OAuth 2.0, such as `invalid_grant`.' }),

@@ -385,8 +385,12 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
       { prefix: root },
     )
   }
+  const recordRaw = (operation: Operation) => {
+    formats.add(operation.root, operation.errorFormat)
+    record(operation)
+  }
   // Raw routes are a separate plugin, so that their body parsers and error handler do not affect other routes.
-  if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, record)))
+  if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, recordRaw)))
 }
 
 /** Returns a 400 for the first parameter that contains NUL. Called only if the URL contains `%00`. */
