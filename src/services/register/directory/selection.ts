@@ -1,8 +1,9 @@
 /** Converts a request to a query with the permissions of the caller, for lists and counts. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
-import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { InvalidRequest } from '../../../kernel/errors.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
+import { requireActiveFilters } from '../filters/active-filters.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
 import type { Condition } from '../lists/query.ts'
 import { gramsOfWords } from './document.ts'
@@ -50,7 +51,7 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
       throw InvalidRequest({ problem: `expected at most ${valuesMax} values for one parameter` })
   const { words, endpointIds, versionNames, connections, activeAfter, activeBefore, metadata } = request
   const scope = await scopeOf(deps, ctx, request)
-  const filters = await requireActiveFilters(deps, scope.tenantId, request.filterIds)
+  const filters = await activeFiltersOf(deps, ctx, scope.tenantId, request.filterIds)
   const conditions = { words, endpointIds, versionNames, connections, activeAfter, activeBefore, filters, metadata }
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
@@ -93,20 +94,15 @@ export async function scopeOf(
   }
 }
 
-async function requireActiveFilters(
+async function activeFiltersOf(
   { db, filters }: QueryDeps,
+  ctx: Ctx,
   tenantId: string,
   filterIds: string[] | undefined,
 ): Promise<Conditions['filters']> {
   if (!filterIds || filterIds.length === 0) return []
-  const distinctIds = [...new Set(filterIds)]
-  const summaries = await filters.find(db.sql, tenantId, distinctIds)
-  for (const filterId of distinctIds) {
-    const filter = summaries.find((one) => one.filterId === filterId)
-    if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
-    if (filter.status !== 'active')
-      throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
-  }
+  const request = { tenantId, visibility: visibilityOf(ctx, tenantId), filterIds: [...new Set(filterIds)] }
+  const summaries = await requireActiveFilters({ filters, sql: db.sql }, request, 'filterId')
   return summaries
     .map(({ filterId, matchedEndpointsCount: members }) => ({ filterId, members }))
     .sort((one, other) => one.members - other.members)

@@ -327,6 +327,28 @@ suite('permissions on filters', () => {
     ['delete', `DELETE ${filtersOf(app)}/${id}`],
   ]
 
+  test('lists reject a filter of an application without readable endpoints in the same way as an unknown filter', async () => {
+    const { app } = await anApplication()
+    const { app: another } = await anApplication()
+    const id = await aFilter(app)
+    await active(app, id)
+    const list = `${root}/endpoints?filterId=`
+    const search = `${root}/endpoints/search`
+    assert.equal((await admin(`GET ${list}${id}`)).status, 200)
+    assert.equal(
+      (await waypost.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))(`GET ${list}${id}`)).status,
+      200,
+    )
+    const strangers = [{}, { [`application-${another}`]: ['endpoint:read'] }]
+    for (const ask of strangers.map((on) => waypost.as(aCaller({ on }))))
+      for (const filterId of [id, 'unknown']) {
+        const message = `there is no filter ${filterId}`
+        assert.equal((await ask(`GET ${list}${filterId}`)).body.message, `filterId: ${message}`)
+        const found = await ask(`POST ${search}`, { and: [], filterIds: [filterId] })
+        assert.equal(found.body.message, `filterIds: ${message}`)
+      }
+  })
+
   test('permissions on filters: without the scope a caller gets 404 if it may not read the application, otherwise 403', async () => {
     const { app } = await anApplication()
     const id = await aFilter(app)

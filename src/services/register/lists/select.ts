@@ -20,6 +20,7 @@ import { connectionsOf, readWords, timeOfParameter } from '../directory/paramete
 import { selectionPage } from '../endpoints/selection.ts'
 import { findNumbersOf, findRefsByNumbers } from '../endpoints/store/many.ts'
 import { NoEndpoint } from '../errors.ts'
+import { requireActiveFilters } from '../filters/active-filters.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
 import { visibleMetadata } from '../metadata/metadata.ts'
 import {
@@ -171,13 +172,9 @@ function selectedOf(ctx: Ctx, scope: string, endpoints: (EndpointRef & { seq: nu
  */
 async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<EndpointQuery> {
   if (!query.filterIds) return query
-  const summaries = await filters.find(sql, query.tenantId, query.filterIds)
-  for (const filterId of query.filterIds) {
-    const filter = summaries.find((one) => one.filterId === filterId)
-    if (!filter) throw invalidField('filterIds', `there is no filter ${filterId}`)
-    if (filter.status !== 'active')
-      throw invalidField('filterIds', `filter ${filterId} is still being matched; try again when its status is active`)
-  }
+  const { tenantId, visibility } = query
+  const request = { tenantId, visibility, filterIds: query.filterIds }
+  const summaries = await requireActiveFilters({ filters, sql }, request, 'filterIds')
   summaries.sort((one, other) => one.matchedEndpointsCount - other.matchedEndpointsCount)
   const filterIds = summaries.map(({ filterId }) => filterId)
   return { ...query, filterIds, membersOfFirst: summaries[0]?.matchedEndpointsCount }

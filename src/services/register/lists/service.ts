@@ -6,6 +6,7 @@ import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
+import { requireActiveFilters } from '../filters/active-filters.ts'
 import type { FilterIndex, FilterSummary } from '../filters/filter-index.ts'
 import { cursorOf, type Position, positionOf } from './cursor.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
@@ -78,7 +79,7 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   const fitsOnePage = request.limit !== 0 && request.limit <= pageMax
   if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, []))
     return documentOfPage(window, await pageOfFilter(deps, query, window))
-  const summaries = await requireActiveFilters(deps, query, request.fields.filters)
+  const summaries = await activeFiltersOf(deps, query, request.fields.filters)
   // The smallest filter comes first, because its members are read and the other filters are only checked.
   summaries.sort(byMemberCount)
   if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
@@ -137,26 +138,17 @@ async function runLimited<T>(
   return await scans.run(query.tenantId, search, ctx)
 }
 
-async function requireActiveFilters(
-  { db, filters }: Deps,
-  { tenantId, filterIds }: EndpointQuery,
-  field: string,
-): Promise<FilterSummary[]> {
-  if (!filterIds) return []
-  const summaries = await filters.find(db.sql, tenantId, filterIds)
-  for (const filterId of filterIds) {
-    const filter = summaries.find((one) => one.filterId === filterId)
-    if (!filter) throw invalidField(field, `there is no filter ${filterId}`)
-    if (filter.status !== 'active')
-      throw invalidField(field, `filter ${filterId} is still being matched; try again when its status is active`)
-  }
-  return summaries
+async function activeFiltersOf({ db, filters }: Deps, query: EndpointQuery, field: string): Promise<FilterSummary[]> {
+  const { tenantId, visibility, filterIds } = query
+  return filterIds
+    ? await requireActiveFilters({ filters, sql: db.sql }, { tenantId, visibility, filterIds }, field)
+    : []
 }
 
 /** Reads the filter and its members at the same time. For a filter that is not active, the second statement finds no members. */
 async function pageOfFilter(deps: Deps, query: EndpointQuery, window: ListWindow): Promise<store.Counted> {
   const [[filter], found] = await Promise.all([
-    requireActiveFilters(deps, query, window.fields.filters),
+    activeFiltersOf(deps, query, window.fields.filters),
     store.findMembers(deps.reading.forIndexScans, query, deps.filters, window, viewOf(deps, window)),
   ])
   return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
