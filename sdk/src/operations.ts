@@ -2833,7 +2833,7 @@ export interface Evaluation {
   /** Body of a JavaScript function. */
   expression: string
   /** `ctx.endpointMetadata`, and the answer of `ctx.endpoint.getMetadata()`. Default: none. */
-  endpointMetadata?: unknown
+  endpointMetadata?: Record<string, unknown>
   /** `ctx.childrenEndpoints`, and the endpoints of `ctx.endpoint.getChildren()`. Default: none. */
   childrenEndpoints?: string[]
 }
@@ -4086,7 +4086,7 @@ export interface NewScopeVersionMapping {
 export interface NewSecret {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name: string
-  /** The value. No response contains it. */
+  /** The value: 3 to 8,192 characters. No response contains it. */
   value: string
   /** Free text. Default: none. */
   description?: string
@@ -5411,7 +5411,7 @@ export interface Secret {
 export interface SecretChange {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name?: string
-  /** The value. No response contains it. */
+  /** The value: 3 to 8,192 characters. No response contains it. */
   value?: string
   /** Free text. Default: none. */
   description?: string
@@ -10902,6 +10902,10 @@ export interface Nouns {
     get: Call<{
       /** Id of the alert. */
       alertId: string
+      /** Id of the entity that the alert must belong to. Default: any. */
+      entityId?: string | undefined
+      /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
+      entityType?: string | undefined
     }, { 200: Alert }>
     /** Delete an alert with its lifecycle events. */
     delete: Call<{

@@ -14,7 +14,14 @@ function createCompiler(options: Options): (schema: TSchema) => ValidateFunction
     let validate = validators.get(schema)
     if (!validate) {
       // A test checks the schemas, so Ajv need not: for this check, it would compile the meta-schema, which takes 30 ms.
-      ajv ??= new Ajv({ strict: false, ownProperties: true, meta: false, validateSchema: false, verbose: true, ...options })
+      ajv ??= new Ajv({
+        strict: false,
+        ownProperties: true,
+        meta: false,
+        validateSchema: false,
+        verbose: true,
+        ...options,
+      })
       validate = ajv.compile(schema)
       validators.set(schema, validate)
     }

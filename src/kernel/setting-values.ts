@@ -62,7 +62,9 @@ function validated(name: string, setting: Setting, value: string, checks: Checks
       return value
     case 'origins':
       if (!originsIn(value).every((origin) => origin === '*' || !originProblem(origin)))
-        throw invalidValue('origins such as https://app.example.com, in lower case and without a path, separated by commas; or *')
+        throw invalidValue(
+          'origins such as https://app.example.com, in lower case and without a path, separated by commas; or *',
+        )
       return value
     case 'web address':
       if (!isWebAddress(value))

@@ -435,7 +435,10 @@ describe('management of a realm', () => {
     assert.deepEqual((await admin(`PATCH ${root}/clients/acme-front`, { webOrigins: [] })).body.pkceRequired, false)
     const wrong: [object, RegExp][] = [
       [{ webOrigins: ['https://app.example/path'] }, /webOrigins\.0/],
-      [{ webOrigins: ['https://A.Example'] }, /^webOrigins\.0: expected an origin such as https:\/\/a\.example, in lower case/],
+      [
+        { webOrigins: ['https://A.Example'] },
+        /^webOrigins\.0: expected an origin such as https:\/\/a\.example, in lower case/,
+      ],
       [{ webOrigins: ['https://ok.example', 'null'] }, /webOrigins\.1/],
       [{ redirectUris: ['javascript:alert(1)'] }, /redirectUris\.0/],
       [{ redirectUris: ['https://*.example/'] }, /redirectUris\.0/],

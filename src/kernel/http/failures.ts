@@ -10,6 +10,7 @@ import {
   InsufficientResources,
   InternalError,
   InvalidRequest,
+  invalidField,
   NoSuchRoute,
   NotFound,
   PlatformError,
@@ -27,6 +28,13 @@ export const tooManyRequests = (seconds: number) =>
   TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
 
 export const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
+
+/** Returns a 400 for the first parameter that contains NUL. Called only if the URL contains `%00`. */
+export function nulError(request: FastifyRequest): PlatformError | undefined {
+  const parts = { ...(request.params as object), ...(request.query as object) }
+  const [name] = Object.entries(parts).find(([, value]) => JSON.stringify(value).includes('\\u0000')) ?? []
+  return name === undefined ? undefined : invalidField(name, 'expected text without NUL')
+}
 
 export function respondWithError(
   log: Log,

@@ -7,7 +7,7 @@ import { monotonicMs } from '../clock.ts'
 import { type Authenticate, type Caller, type Ctx, isAnonymous } from '../contract.ts'
 import type { HttpApi } from '../define-service.ts'
 import { messageFormat } from '../error-formats.ts'
-import { invalidField, NotLinkable, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
+import { NotLinkable, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -22,6 +22,7 @@ import { type EventStream, eventStreamType, openEventStream } from './event-stre
 import {
   createFormatsByRoot,
   noSuchRoute,
+  nulError,
   partLengthMax,
   respondWithError,
   sendError,
@@ -391,11 +392,4 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
   }
   // Raw routes are a separate plugin, so that their body parsers and error handler do not affect other routes.
   if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, recordRaw)))
-}
-
-/** Returns a 400 for the first parameter that contains NUL. Called only if the URL contains `%00`. */
-function nulError(request: FastifyRequest): PlatformError | undefined {
-  const parts = { ...(request.params as object), ...(request.query as object) }
-  const [name] = Object.entries(parts).find(([, value]) => JSON.stringify(value).includes('\\u0000')) ?? []
-  return name === undefined ? undefined : invalidField(name, 'expected text without NUL')
 }

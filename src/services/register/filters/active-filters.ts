@@ -13,9 +13,7 @@ export async function requireActiveFilters(
   field: string,
 ): Promise<FilterSummary[]> {
   const isVisible = ({ applicationName }: FilterSummary) =>
-    visibility === 'all' ||
-    visibility.endpointIds.length > 0 ||
-    visibility.applicationNames.includes(applicationName)
+    visibility === 'all' || visibility.endpointIds.length > 0 || visibility.applicationNames.includes(applicationName)
   const summaries = (await filters.find(sql, tenantId, filterIds)).filter(isVisible)
   for (const filterId of filterIds) {
     const filter = summaries.find((one) => one.filterId === filterId)

@@ -125,6 +125,13 @@ test('a schedule with a wrong expression or time zone is answered with 400', asy
     timezone: 'Mars',
   })
   assert.match(body.message, /^timezone: /)
-  for (const cronExpression of ['*/15 0 * * ? *', '0 7 1,15 JAN-MAR,DEC MON-FRI', '0 0 * * 7', '30 10 ? * 5-7', '0 0 29 2 *', '0 0 30 2 MON'])
+  for (const cronExpression of [
+    '*/15 0 * * ? *',
+    '0 7 1,15 JAN-MAR,DEC MON-FRI',
+    '0 0 * * 7',
+    '30 10 ? * 5-7',
+    '0 0 29 2 *',
+    '0 0 30 2 MON',
+  ])
     await expectStatus(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression, timezone: 'Europe/Berlin' })
 })

@@ -61,9 +61,15 @@ test('averages and sums stay right if the sum of some values exceeds the range o
   const sumsFrom = (list: number[]) =>
     sumsOf(pointsOf(list.map((value, index) => [timeOf('2026-01-01T00:00:00Z') + index, value])), intervalOf('1h')!)
   const merged = mergeSums(sumsFrom([1e308, 1e308]), sumsFrom([1e308]), sumsFrom([-1e308, -1e308]))
-  assert.deepEqual(listOf(pointsOfSums(merged, 'sum')).map(([, value]) => value), [1e308])
+  assert.deepEqual(
+    listOf(pointsOfSums(merged, 'sum')).map(([, value]) => value),
+    [1e308],
+  )
   const ofFinite = mergeSums(sumsFrom([1e308]), sumsFrom([1e308]), sumsFrom([-1e308]))
-  assert.deepEqual(listOf(pointsOfSums(ofFinite, 'sum')).map(([, value]) => value), [1e308])
+  assert.deepEqual(
+    listOf(pointsOfSums(ofFinite, 'sum')).map(([, value]) => value),
+    [1e308],
+  )
 })
 
 test('weeks begin on Monday, and months and years follow the calendar, even before 1970', () => {
