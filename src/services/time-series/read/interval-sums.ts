@@ -64,7 +64,7 @@ function sumOf(points: Points, start: number, from: number, to: number): Sum {
 /** A power of two by which large numbers are multiplied, so that no sum of them exceeds the range of numbers. */
 const downScale = 2 ** -64
 
-function scaledSumOf(numbers: Float64Array, from: number, to: number): number {
+export function scaledSumOf(numbers: Float64Array, from: number, to: number): number {
   let sum = 0
   for (let index = from; index < to; index++) {
     const number = numbers[index]!

@@ -4,7 +4,7 @@ import { recordHead } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import type { SampleRows } from '../store/sample-records.ts'
 import type { Span } from '../times.ts'
-import type { Sum } from './interval-sums.ts'
+import { type Sum, scaledSumOf } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import { isAscending, orderOf, reorder } from './time-order.ts'
 
@@ -310,6 +310,7 @@ function sumsOf(
   for (let index = 0; index < rows.length; ) {
     const start = interval.startOf(times[index]!)
     const end = interval.nextOf(start)
+    const first = index
     totals.fill(0)
     counts.fill(0)
     minima.fill(Number.POSITIVE_INFINITY)
@@ -325,11 +326,17 @@ function sumsOf(
         if (number > maxima[column]!) maxima[column] = number
       }
     }
+    const scaledSum = (column: number) => {
+      const ofInterval = rows.slice(first, index)
+      const numbers = Float64Array.from(ofInterval, (row) => records[offsets[row]! + places[column]!]!)
+      return scaledSumOf(numbers, 0, numbers.length)
+    }
     for (let column = 0; column < width; column++)
       sums[column]!.push({
         start,
         count: counts[column]!,
         sum: totals[column]!,
+        ...(!Number.isFinite(totals[column]!) && { scaledSum: scaledSum(column) }),
         min: minima[column]!,
         max: maxima[column]!,
         others: 0,
