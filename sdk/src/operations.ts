@@ -4086,7 +4086,7 @@ export interface NewScopeVersionMapping {
 export interface NewSecret {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name: string
-  /** The value: 3 to 8,192 characters. No response contains it. */
+  /** The value. No response contains it. */
   value: string
   /** Free text. Default: none. */
   description?: string
@@ -5411,7 +5411,7 @@ export interface Secret {
 export interface SecretChange {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name?: string
-  /** The value: 3 to 8,192 characters. No response contains it. */
+  /** The value. No response contains it. */
   value?: string
   /** Free text. Default: none. */
   description?: string

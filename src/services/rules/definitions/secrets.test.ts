@@ -55,11 +55,6 @@ suite('a secret', () => {
     for (const name of ['', 'a b', 'ä', 'x'.repeat(101)])
       await expectStatus(400, `POST ${rulesRoot}/secrets`, { name, value: 'two' })
     await expectStatus(400, `POST ${rulesRoot}/secrets`, { name: 'long', value: 'x'.repeat(8193) })
-    for (const value of ['', '1', 'ab']) {
-      const { body } = await expectStatus(400, `POST ${rulesRoot}/secrets`, { name: 'short', value })
-      assert.match(body.message, /^value: /)
-      await expectStatus(400, `PUT ${rulesRoot}/secrets/${id}`, { value })
-    }
     await expectStatus(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'two' }, other)
   })
 

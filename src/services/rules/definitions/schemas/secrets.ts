@@ -5,12 +5,7 @@ import * as common from './common.ts'
 
 const ofSecret = Type.Object({ secretId: Name({ description: 'Id of the secret.' }) })
 const name = secretName('Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`.')
-// The mask replaces values wherever they occur, so shorter values would make logs unreadable.
-const value = Type.String({
-  minLength: 3,
-  maxLength: 8192,
-  description: 'The value: 3 to 8,192 characters. No response contains it.',
-})
+const value = Type.String({ minLength: 1, maxLength: 8192, description: 'The value. No response contains it.' })
 const taken = { 409: 'Another secret has this name.' }
 const { uiMetadata: _, ...answered } = common.answered
 const Secret = Type.Object(
