@@ -7050,7 +7050,7 @@ export interface Nouns {
       body: ClientChange
     }, { 200: Client }>
     secret: {
-      /** Create a new secret for a client. The old secret stays valid for an hour. The caller must hold all permissions that the client holds. */
+      /** Create a new secret for a client. The old secret stays valid for an hour, also after further changes: the 20 newest old secrets are kept. The caller must hold all permissions that the client holds. */
       rotate: Call<{
         /** Id of the client. */
         id: string

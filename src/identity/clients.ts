@@ -9,10 +9,9 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 /** Compares a client secret. The secret is sealed instead of hashed, because tenant manager v1 returns it. */
 export function secretMatches(client: Client, secret: string, now: Date, secrets: Secrets): boolean {
   const presented = digest(secret)
-  const isSame = (sealed: string | undefined) =>
-    sealed !== undefined && timingSafeEqual(presented, digest(secrets.open(sealed)))
-  if (isSame(client.secretSealed)) return true
-  return client.oldSecretUntil !== undefined && client.oldSecretUntil > now && isSame(client.oldSecretSealed)
+  const isSame = (sealed: string) => timingSafeEqual(presented, digest(secrets.open(sealed)))
+  if (client.secretSealed !== undefined && isSame(client.secretSealed)) return true
+  return client.oldSecrets.some(({ sealed, until }) => until > now && isSame(sealed))
 }
 
 const isWeb = ({ protocol }: URL) => protocol === 'https:' || protocol === 'http:'
@@ -81,8 +80,7 @@ const consoleClient: Client = {
   pkceRequired: true,
   roles: [],
   secretSealed: undefined,
-  oldSecretSealed: undefined,
-  oldSecretUntil: undefined,
+  oldSecrets: [],
 }
 
 export const findClient = (realm: Realm, id: unknown): Client | undefined =>

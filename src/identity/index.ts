@@ -16,7 +16,7 @@ export default defineService({
   sealed: [
     { table: 'realms', column: 'cookie_key_sealed' },
     { table: 'clients', column: 'secret_sealed' },
-    { table: 'clients', column: 'old_secret_sealed' },
+    { table: 'clients', column: 'old_secrets', isJson: true },
     { table: 'signing_keys', column: 'private_jwk_sealed' },
     { table: 'second_factors', column: 'secret_sealed' },
     { table: 'artefacts', column: 'payload', isJson: true },

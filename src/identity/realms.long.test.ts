@@ -173,6 +173,31 @@ test('the old client secret stays valid for an hour after a change', async () =>
   assert.equal(await waypost.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
 })
 
+test('each of several old client secrets stays valid for an hour after its change', async () => {
+  const realm = await waypost.addRealm('several-secrets')
+  const { realms } = createCore(waypost.kit)
+  const change = async () =>
+    (await waypost.kit.db.tx((sql) => realms.changeSecret(sql, 'several-secrets', realm.backend)))!
+  const status = async (value: string) =>
+    (await clientOf(realm).token({ grant_type: 'client_credentials' }, basic(realm.backend, value))).status
+  const second = await change()
+  offsetMs = 1_800_000
+  const third = await change()
+  assert.deepEqual(await Promise.all([realm.secret, second, third].map(status)), [200, 200, 200])
+  offsetMs = 3_601_000
+  const fourth = await change()
+  assert.deepEqual(await Promise.all([realm.secret, second, third, fourth].map(status)), [401, 200, 200, 200])
+  offsetMs = 5_401_000
+  assert.deepEqual(await Promise.all([second, third, fourth].map(status)), [401, 200, 200])
+  for (let i = 0; i < 20; i++) await change()
+  assert.deepEqual(await Promise.all([third, fourth].map(status)), [401, 200], 'only the newest 20 are kept')
+  const [row] = await waypost.kit.db.sql`
+    select jsonb_array_length(old_secrets) as count from identity.clients
+    where tenant_id = 'several-secrets' and kind = 'backend'`
+  assert.equal(row!.count, 20)
+  offsetMs = 0
+})
+
 test('a retired signing key is deleted when every token that it signed has expired', async () => {
   const realm = await waypost.addRealm('retired')
   const certs = async () => (await call(clientOf(realm).at('certs'))).body.keys.length

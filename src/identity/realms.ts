@@ -156,8 +156,10 @@ async function setRealmStatus(deps: RealmDeps, sql: Sql, tenantId: string, statu
 
 async function changeSecret(deps: RealmDeps, sql: Sql, tenantId: string, clientId: string) {
   const secret = newSecret()
-  const oldUntil = new Date(deps.now().getTime() + 3_600_000)
-  if (!(await store.replaceSecret(sql, tenantId, clientId, deps.secrets.seal(secret), oldUntil))) return undefined
+  const now = deps.now()
+  const oldUntil = new Date(now.getTime() + 3_600_000)
+  const change = { tenantId, id: clientId, sealed: deps.secrets.seal(secret), now, oldUntil }
+  if (!(await store.replaceSecret(sql, change))) return undefined
   await changed(deps, sql, tenantId)
   return secret
 }

@@ -31,8 +31,8 @@ export interface Client {
   /** Roles of the service account. */
   roles: string[]
   secretSealed: string | undefined
-  oldSecretSealed: string | undefined
-  oldSecretUntil: Date | undefined
+  /** Secrets from before a change, each of them with the end of its validity. */
+  oldSecrets: { sealed: string; until: Date }[]
 }
 
 export interface PublicJwk {

@@ -38,8 +38,7 @@ interface ClientRow {
   own: OwnClientSettings
   roles: string[]
   secret_sealed: string | null
-  old_secret_sealed: string | null
-  old_secret_until: string | null
+  old_secrets: { sealed: string; until: string }[]
 }
 interface KeyRow {
   kid: string
@@ -72,8 +71,7 @@ const clientOf = (row: ClientRow): Client => ({
   ...effectiveSettings({ redirectUris: row.redirect_uris, webOrigins: row.web_origins, own: row.own }),
   roles: row.roles,
   secretSealed: row.secret_sealed ?? undefined,
-  oldSecretSealed: row.old_secret_sealed ?? undefined,
-  oldSecretUntil: row.old_secret_until ? new Date(row.old_secret_until) : undefined,
+  oldSecrets: row.old_secrets.map(({ sealed, until }) => ({ sealed, until: new Date(until) })),
 })
 const keyOf = (row: KeyRow): SigningKey => ({
   kid: row.kid,
@@ -175,11 +173,25 @@ export async function upsertClient(
       secret_sealed = coalesce(identity.clients.secret_sealed, excluded.secret_sealed)`
 }
 
-/** Replaces the secret. The old secret stays valid until `oldUntil`. Returns false if there is no such backend client. */
-export async function replaceSecret(sql: Sql, tenantId: string, id: string, sealed: string, oldUntil: Date) {
+// Each old secret makes the check of a wrong secret slower.
+const oldSecretsMax = 20
+
+/**
+ * Replaces the secret. The old secret stays valid until `oldUntil`. Expired old secrets are removed, and the oldest of too many. Returns
+ * false if there is no such backend client.
+ */
+export async function replaceSecret(
+  sql: Sql,
+  { tenantId, id, sealed, now, oldUntil }: { tenantId: string; id: string; sealed: string; now: Date; oldUntil: Date },
+) {
   const { count } = await sql`
-    update identity.clients set old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},
-      secret_sealed = ${sealed}
+    update identity.clients set secret_sealed = ${sealed},
+      old_secrets = (
+        select coalesce(jsonb_agg(secret order by place), '[]') from (
+          select secret, place from jsonb_array_elements(old_secrets) with ordinality as old (secret, place)
+          where (secret->>'until')::timestamptz > ${now} order by place desc limit ${oldSecretsMax - 1}
+        ) valid
+      ) || jsonb_build_array(jsonb_build_object('sealed', secret_sealed, 'until', ${oldUntil}::timestamptz))
     where tenant_id = ${tenantId} and id = ${id} and kind = 'backend'`
   return count === 1
 }
