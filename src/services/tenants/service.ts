@@ -3,7 +3,7 @@ import { authorizeOrNotFound, type Ctx } from '../../kernel/contract.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, onTenant } from '../../kernel/permissions.ts'
 import type { Tenants } from './contract.ts'
-import { remove, type TenantChange, tenantNotFound, update } from './service/changes.ts'
+import { type Condition, remove, type TenantChange, tenantNotFound, update } from './service/changes.ts'
 import type { TenantDeps } from './service/deps.ts'
 import { ensureBuiltIn, type RegisteredTenant, type Registration, register } from './service/registration.ts'
 import { findStorageQuota } from './store/catalogues.ts'
@@ -19,9 +19,9 @@ export interface TenantsService extends Tenants {
     order: store.TenantOrder,
     window: Window,
   ): Promise<{ count: number; tenants: Tenant[] }>
-  /** Changes a tenant. If `ifMatch` is given and the tenant has changed since the caller read it, fails with 412. */
-  update(tenantId: string, change: TenantChange, ifMatch?: string): Promise<Tenant>
-  remove(tenantId: string, ifMatch?: string): Promise<void>
+  /** Changes a tenant. Fails with 412 if the tenant does not meet the condition. */
+  update(tenantId: string, change: TenantChange, condition: Condition): Promise<Tenant>
+  remove(tenantId: string, condition: Condition): Promise<void>
   /** Finds a tenant by its internal id. */
   findById(id: string): Promise<Tenant>
   /** Finds a tenant by its internal id. Throws 404 if the caller may not read it. */
@@ -37,8 +37,8 @@ export function createTenants(deps: TenantDeps): TenantsService {
     register: (registration) => register(deps, registration),
     find: (tenantId) => find(deps, tenantId),
     list: (filter, order, window) => store.findTenants(db.sql, filter, order, window),
-    update: (tenantId, change, ifMatch) => update(deps, tenantId, change, ifMatch),
-    remove: (tenantId, ifMatch) => remove(deps, tenantId, ifMatch),
+    update: (tenantId, change, condition) => update(deps, tenantId, change, condition),
+    remove: (tenantId, condition) => remove(deps, tenantId, condition),
     findById: (id) => findById(deps, id),
     findVisible: (ctx, id, scope) => findVisible(deps, ctx, id, scope),
     storageQuota: (tenantId) => findStorageQuota(db.sql, tenantId),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { aCaller } from '../../../test/harness/builders.ts'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aTenantId } from '../../../test/harness/registration.ts'
 import { aCreation, openTenants } from '../../../test/harness/tenants.ts'
@@ -196,20 +196,38 @@ describe('tenant manager v2', () => {
     const { id, tenant_id: tenantId } = await createAvailable()
     const paths = [`${root}/tenants/${id}`, `/api/v1/tenants/${tenantId}`]
     const etags = await Promise.all(paths.map(async (path) => (await admin(`GET ${path}`)).headers.etag!))
-    assert.equal(etags[0], etags[1])
-    assert.equal((await admin(`GET ${paths[0]}`, undefined, { 'if-none-match': etags[0]! })).status, 304)
     const changed = await admin(`PUT ${paths[0]}`, { name: 'First' }, { 'if-match': etags[0]! })
     assert.equal(changed.status, 200, changed.text)
-    for (const path of paths) {
-      assert.equal((await admin(`GET ${path}`)).headers.etag, changed.headers.etag)
-      assert.equal(
-        (await admin(`PUT ${path}`, { subscription_type: 'PERMANENT' }, { 'if-match': etags[0]! })).status,
-        412,
-      )
-      assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': etags[0]! })).status, 412)
+    assert.equal((await admin(`GET ${paths[0]}`)).headers.etag, changed.headers.etag)
+    for (const [index, path] of paths.entries()) {
+      const old = { 'if-match': etags[index]! }
+      assert.equal((await admin(`PUT ${path}`, { subscription_type: 'PERMANENT' }, old)).status, 412)
+      assert.equal((await admin(`DELETE ${path}`, undefined, old)).status, 412)
     }
     const { body } = await admin(`GET ${paths[0]}`)
     assert.deepEqual([body.name, body.status, body.subscription_type], ['First', 'AVAILABLE', 'TRIAL'])
+  })
+
+  test('a tenant that the caller already has is answered with 304 in v1 and v2; in v1, a new client secret is a change', async () => {
+    const { admin, waypost } = fixture
+    const { id, tenant_id: tenantId } = await createAvailable()
+    const [v2, v1] = [`${root}/tenants/${id}`, `/api/v1/tenants/${tenantId}`]
+    const etagAt = async (path: string) => (await admin(`GET ${path}`)).headers.etag!
+    const statusAt = async (path: string, etag: string) =>
+      (await admin(`GET ${path}`, undefined, { 'if-none-match': etag })).status
+    const etags = [await etagAt(v2), await etagAt(v1)] as const
+    assert.deepEqual([await statusAt(v2, etags[0]), await statusAt(v1, etags[1])], [304, 304])
+
+    const { backendClientId } = (await waypost.ask(Identity).realm(tenantId))!
+    const tenantAdmin = waypost.as(aTenantAdmin(tenantId))
+    const rotated = await tenantAdmin(`POST /iam/api/v1/clients/${backendClientId}/secret`)
+    assert.equal(rotated.status, 200, rotated.text)
+    assert.deepEqual([await statusAt(v2, etags[0]), await statusAt(v1, etags[1])], [304, 200])
+    assert.equal((await admin(`DELETE ${v1}`, undefined, { 'if-match': etags[1] })).status, 412)
+    const changed = await admin(`PUT ${v1}`, { subscription_type: 'PERMANENT' }, { 'if-match': await etagAt(v1) })
+    assert.equal(changed.status, 200, changed.text)
+    assert.equal(changed.body.client_backend_secret, rotated.body.secret)
+    assert.equal(await statusAt(v1, changed.headers.etag!), 304)
   })
 
   test('credentials contain current and older field names, and the client secret of the realm', async () => {

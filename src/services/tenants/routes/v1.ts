@@ -1,7 +1,7 @@
 import type { Identity } from '../../../identity/contract.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { etagOf } from '../../../kernel/etag.ts'
+import { etagOf, notModified } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
@@ -63,11 +63,12 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   http.get(
     '/tenants/:tenantId',
     { schema: schemas.readTenant, config: { scope: 'platform:tenant:read', on } },
-    async ({ ctx, params }, reply) => {
+    async ({ ctx, params, headers }, reply) => {
       const tenant = await tenants.find(params.tenantId)
-      return noStore(reply)
-        .header('etag', etagOf(tenant))
-        .send(await viewFor(ctx, tenant))
+      const view = await viewFor(ctx, tenant)
+      const etag = etagOf(tenant, view)
+      noStore(reply).header('etag', etag)
+      return notModified(headers, etag) ? reply.code(304).send() : reply.send(view)
     },
   )
 
@@ -81,25 +82,34 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
       // v1 returns TRIAL as RENEWAL, so a client that sends back the subscription that it got changes nothing.
       const { subscriptionType } = await tenants.find(params.tenantId)
       if (change.subscriptionType === subscriptionOf(subscriptionType)) change.subscriptionType = undefined
-      const tenant = await tenants.update(params.tenantId, change, headers['if-match'])
-      return noStore(reply)
-        .header('etag', etagOf(tenant))
-        .send(await viewFor(ctx, tenant))
+      const condition = await conditionOf(ctx, params.tenantId, headers)
+      const tenant = await tenants.update(params.tenantId, change, condition)
+      const view = await viewFor(ctx, tenant)
+      return noStore(reply).header('etag', etagOf(tenant, view)).send(view)
     },
   )
 
   http.delete(
     '/tenants/:tenantId',
     { schema: schemas.removeTenant, config: { scope: 'platform:tenant:delete', on } },
-    async ({ params, headers }, reply) => {
-      await tenants.remove(params.tenantId, headers['if-match'])
+    async ({ ctx, params, headers }, reply) => {
+      await tenants.remove(params.tenantId, await conditionOf(ctx, params.tenantId, headers))
       return reply.code(204).send()
     },
   )
 
-  async function viewFor(ctx: Ctx, tenant: Tenant) {
-    const { tenantId } = tenant
-    return asV1(tenant, await identity.realm(tenantId), (await identity.mayActAs(ctx, [tenantId])).has(tenantId))
+  /** Reads the realm of a tenant, and returns the function that converts the tenant for this caller. */
+  async function viewerFor(ctx: Ctx, tenantId: string) {
+    const realm = await identity.realm(tenantId)
+    const showsSecret = (await identity.mayActAs(ctx, [tenantId])).has(tenantId)
+    return (tenant: Tenant) => asV1(tenant, realm, showsSecret)
+  }
+  const viewFor = async (ctx: Ctx, tenant: Tenant) => (await viewerFor(ctx, tenant.tenantId))(tenant)
+
+  /** The ETag covers the client secret, which is not part of the tenant. The realm is read before the tenant is locked. */
+  async function conditionOf(ctx: Ctx, tenantId: string, headers: { 'if-match'?: string | undefined }) {
+    const view = await viewerFor(ctx, tenantId)
+    return { ifMatch: headers['if-match'], etag: (tenant: Tenant) => etagOf(tenant, view(tenant)) }
   }
 }
 

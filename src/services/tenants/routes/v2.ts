@@ -96,7 +96,10 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
         status,
         ...(await packageOf(catalogues, body.package_type)),
       }
-      const changed = await tenants.update(tenant.tenantId, change, headers['if-match'])
+      const changed = await tenants.update(tenant.tenantId, change, {
+        ifMatch: headers['if-match'],
+        etag: etagOf,
+      })
       return reply.header('etag', etagOf(changed)).send(asV2(changed))
     },
   )
@@ -106,7 +109,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
     { schema: schemas.removeTenant, config: { scope: 'identity:tenant:delete', on: 'platform' } },
     async ({ params, headers }, reply) => {
       const tenant = await tenants.findById(params.tenant_pk)
-      await tenants.remove(tenant.tenantId, headers['if-match'])
+      await tenants.remove(tenant.tenantId, { ifMatch: headers['if-match'], etag: etagOf })
       return reply.code(204).send()
     },
   )

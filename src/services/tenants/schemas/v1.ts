@@ -167,7 +167,7 @@ export const readTenant = {
   name: 'tenantsV1.get',
   summary: 'Get a tenant',
   params,
-  response: { 200: TenantV1 },
+  response: { 200: TenantV1, 304: Empty() },
   fails: { 404: noTenant },
 }
 

@@ -1,7 +1,7 @@
 /** Changes and deletes tenants, and rebuilds the realm if a change requires it. */
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
-import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { checkIfMatch } from '../../../kernel/etag.ts'
 import { BuildTenant, buildRealmOf } from '../build-job.ts'
 import { composeRealm } from '../compose-realm.ts'
 import { BuiltInTenant, TransitionRejected } from '../errors.ts'
@@ -23,18 +23,24 @@ export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoi
   status?: TenantStatus | undefined
 }
 
+/** The If-Match header of a request, and the ETag that its API gives to a tenant. */
+export interface Condition {
+  ifMatch: string | undefined
+  etag(tenant: Tenant): string
+}
+
 export const tenantNotFound = (tenantName: string) => NotFound({ what: `Tenant ${tenantName}` })
 
 export async function update(
   deps: TenantDeps,
   tenantId: string,
   change: TenantChange,
-  ifMatch?: string,
+  condition: Condition,
 ): Promise<Tenant> {
   const { status, ...fields } = change
   return await deps.kit.db.tx(async (sql) => {
     const tenant = await lockExisting(sql, tenantId)
-    checkIfMatch(ifMatch, etagOf(tenant))
+    checkIfMatch(condition.ifMatch, condition.etag(tenant))
     await requireReferences(sql, fields)
     const { next, changed } = await updateFields(deps, sql, tenant, fields)
     const mustRebuild = needsRebuild(tenant, fields, changed)
@@ -62,10 +68,10 @@ function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fiel
   return realmFields.some((field) => changedFields.includes(field))
 }
 
-export async function remove(deps: TenantDeps, tenantId: string, ifMatch?: string): Promise<void> {
+export async function remove(deps: TenantDeps, tenantId: string, condition: Condition): Promise<void> {
   await deps.kit.db.tx(async (sql) => {
     const tenant = await lockExisting(sql, tenantId)
-    checkIfMatch(ifMatch, etagOf(tenant))
+    checkIfMatch(condition.ifMatch, condition.etag(tenant))
     if (tenant.builtIn) throw BuiltInTenant({ tenantId })
     await setStatus(deps, sql, tenant, 'DELETED')
     await deps.kit.bus.publish(sql, TenantDeleted, { tenantId })
