@@ -40,11 +40,11 @@ const wrong: Record<string, [content: string, problem: RegExp]> = {
   'a file without documents': ['{"pipeline": {"processors": []}}', /docs must be a list/],
   'an unknown processor': [
     '{"pipeline": {"processors": [{"dance": {}}]}, "docs": []}',
-    /the pipeline has mistakes\n.*processors\[0\].*dance/,
+    /the pipeline has mistakes\n.*processors\.0.*dance/,
   ],
   'a script that does not compile': [
     '{"pipeline": {"processors": [{"script": {"source": "ctx.a ="}}]}, "docs": []}',
-    /processors\[0\]\.script/,
+    /processors\.0\.script/,
   ],
 }
 for (const [what, [content, problem]] of Object.entries(wrong))

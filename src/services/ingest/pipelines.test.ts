@@ -67,23 +67,23 @@ suite('pipelines', () => {
       'an unknown processor',
       'x',
       { processors: [{ set: { field: 'a', value: 1 } }, { dance: {} }] },
-      /processors\[1\].*dance/,
+      /processors\.1.*dance/,
     ],
-    ['a missing option', 'x', { processors: [{ set: { value: 1 } }] }, /processors\[0\]\.set.*/],
+    ['a missing option', 'x', { processors: [{ set: { value: 1 } }] }, /processors\.0\.set.*/],
     [
       'a script that does not compile',
       'x',
       { processors: [{ script: { source: 'ctx.a = ' } }] },
-      /processors\[0\]\.script/,
+      /processors\.0\.script/,
     ],
     [
       'a condition that does not compile',
       'x',
       { processors: [{ set: { if: 'ctx.a ==', field: 'a', value: 1 } }] },
-      /processors\[0\]\.set/,
+      /processors\.0\.set/,
     ],
-    ['a stored script', 'x', { processors: [{ script: { id: 'stored' } }] }, /processors\[0\]\.script/],
-    ['another language', 'x', { processors: [{ script: { lang: 'groovy', source: '1' } }] }, /processors\[0\]\.script/],
+    ['a stored script', 'x', { processors: [{ script: { id: 'stored' } }] }, /processors\.0\.script/],
+    ['another language', 'x', { processors: [{ script: { lang: 'groovy', source: '1' } }] }, /processors\.0\.script/],
   ]
   for (const [what, id, body, problem] of wrong)
     test(`the API rejects a pipeline with ${what}`, async () => {
@@ -193,7 +193,7 @@ suite('simulation', () => {
       '/',
       { pipeline: { processors: [{ odd: {} }] }, docs: [{ _source: {} }] },
       400,
-      /processors\[0\]/,
+      /processors\.0/,
     ],
   ]
   for (const [what, path, body, status, problem] of wrong)
@@ -245,7 +245,7 @@ suite('documents of a pipeline', () => {
     assert.deepEqual([good.changed, good.ingestError, more], [true, undefined, []])
     assert.equal(bad.changed, undefined)
     assert.deepEqual(bad.dataSample, { kind: 'bad' })
-    assert.match(bad.ingestError.processor, /processors\[2\]/)
+    assert.match(bad.ingestError.processor, /processors\.2/)
     assert.match(bad.ingestError.reason, /this one is bad/)
     assert.ok(bad.ingestError.type)
   })

@@ -187,9 +187,9 @@ export function searchesIn(body: Buffer, contentType: string | undefined): { ind
     throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/x-ndjson' })
   const texts = partsOf(body)
   const parts = texts.map((text, index) => {
-    const value = parseJson(Buffer.from(text), { plainData: true, roundIntegers: true, part: `body[${index}]` })
+    const value = parseJson(Buffer.from(text), { plainData: true, roundIntegers: true, part: `body.${index}` })
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw InvalidRequest({ problem: `body[${index}]: expected an object` })
+      throw InvalidRequest({ problem: `body.${index}: expected an object` })
     return { value: value as Record<string, unknown>, text }
   })
   if (parts.length === 1) return [{ text: parts[0]!.text }]
@@ -207,7 +207,7 @@ function indexName(parameter: unknown, index: number): string | undefined {
   const [name] = [parameter].flat()
   if (name === undefined || name === null) return undefined
   if (typeof name !== 'string' || [parameter].flat().length > 1)
-    throw InvalidRequest({ problem: `body[${index}].index: expected the name of one index` })
+    throw InvalidRequest({ problem: `body.${index}.index: expected the name of one index` })
   return name
 }
 

@@ -121,7 +121,7 @@ suite('queries', () => {
 
   const wrong: [what: string, body: object, problem: RegExp][] = [
     ['an unknown query', { query: { fuzzy: { a: 'b' } } }, /unknown query \[fuzzy\]/],
-    ['an unknown query inside', { query: { bool: { must: [{ script: {} }] } } }, /query\.bool\.must\[0\].*\[script\]/],
+    ['an unknown query inside', { query: { bool: { must: [{ script: {} }] } } }, /query\.bool\.must\.0.*\[script\]/],
     ['two queries', { query: { match_all: {}, match_none: {} } }, /exactly one query/],
     ['a query that is a text', { query: 'x' }, /query: expected an object/],
     ['an unknown aggregation', { aggs: { a: { top_hits: {} } } }, /aggs\.a: unknown aggregation \[top_hits\]/],
@@ -130,7 +130,7 @@ suite('queries', () => {
     ['a window beyond 10,000', { from: 9999, size: 2 }, /from \+ size/],
     ['pages by the last hit', { search_after: [1], sort: ['@timestamp'] }, /search_after: is not supported/],
     ['a negative size', { size: -1 }, /size/],
-    ['a wrong order', { sort: [{ a: 'up' }] }, /sort\[0\]\.a/],
+    ['a wrong order', { sort: [{ a: 'up' }] }, /sort\.0\.a/],
     ['a term of an object', { query: { term: { a: { value: {} } } } }, /query\.term\.a/],
     ['a wrong time zone', { query: { range: { a: { gte: 1, time_zone: 'Mars/Base' } } } }, /time_zone/],
     [

@@ -50,7 +50,7 @@ export const filtersOf = (topic: TopicDefinition): string[] => [
 export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>, requests: SubscriptionRequest[]) {
   const ids = new Set<string>()
   for (const [index, request] of requests.entries()) {
-    const path = `subscriptions[${index}]`
+    const path = `subscriptions.${index}`
     if (ids.has(request.id)) throw invalidField(`${path}.id`, 'another subscription has the same id')
     ids.add(request.id)
     const topic = topics.get(request.topic)!

@@ -175,18 +175,18 @@ suite('topics', () => {
           { id: 'a', topic: 'traffic' },
           { id: 'a', topic: 'refusals' },
         ],
-        /^400 subscriptions\[1\].id: another/,
+        /^400 subscriptions\.1\.id: another/,
       ],
-      [[{ id: 'a', topic: 'series' }], /^400 subscriptions\[0\].applicationName: the topic series needs it/],
+      [[{ id: 'a', topic: 'series' }], /^400 subscriptions\.0\.applicationName: the topic series needs it/],
       [
         [{ id: 'a', topic: 'traffic', seriesNames: ['t'] }],
-        /^400 subscriptions\[0\].seriesNames: the topic traffic has no/,
+        /^400 subscriptions\.0\.seriesNames: the topic traffic has no/,
       ],
       [
         [{ id: 'a', topic: 'refusals', applicationName: 'x' }],
-        /^400 subscriptions\[0\].applicationName: the topic refusals/,
+        /^400 subscriptions\.0\.applicationName: the topic refusals/,
       ],
-      [[{ id: 'a', topic: 'connection', since: 'now-1m' }], /^400 subscriptions\[0\].since: the topic connection/],
+      [[{ id: 'a', topic: 'connection', since: 'now-1m' }], /^400 subscriptions\.0\.since: the topic connection/],
       [[{ id: 'a', topic: 'traffic', endpointIds: [] }], /^400 .*endpointIds/],
       [[{ id: 'a', topic: 'traffic', endpointIds: Array(1001).fill('e') }], /^400 .*endpointIds/],
       [[{ id: 'a', topic: 'traffic', directions: ['SIDEWAYS'] }], /^400 .*directions/],
@@ -195,7 +195,7 @@ suite('topics', () => {
       [[{ id: 'a', topic: 'traffic', newestOnly: 'yes' }], /^400 .*newestOnly/],
       [
         [{ id: 'a', topic: 'counts', newestOnly: true }],
-        /^400 subscriptions\[0\].newestOnly: the topic counts has no such filter/,
+        /^400 subscriptions\.0\.newestOnly: the topic counts has no such filter/,
       ],
       [Array.from({ length: 101 }, (_, n) => ({ id: `s${n}`, topic: 'traffic' })), /^400 .*subscriptions/],
     ]

@@ -187,7 +187,7 @@ export interface EndpointToRegister {
   metadata: Record<string, unknown>
   relations: ({ type: 'contains'; from: string } | { type: 'contains'; to: string })[]
   poolIds: string[]
-  /** Path of the endpoint in the caller's request, for error messages: `devices[3]`. */
+  /** Path of the endpoint in the caller's request, for error messages: `devices.3`. */
   requestPath: string
 }
 

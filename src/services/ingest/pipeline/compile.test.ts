@@ -31,12 +31,12 @@ test('every mistake of a definition is reported with its position', () => {
   assert.deepEqual(
     found.map(({ position, type, property }) => [position, type, property]),
     [
-      ['processors[0].set', 'parse_exception', 'value'],
-      ['processors[1].nonsense', 'parse_exception', undefined],
-      ['processors[2].script', 'script_exception', undefined],
-      ['processors[3].foreach.processor.gsub', 'parse_exception', 'pattern'],
-      ['processors[4].drop.on_failure[0].rename', 'parse_exception', 'target_field'],
-      ['on_failure[0].set', 'parse_exception', undefined],
+      ['processors.0.set', 'parse_exception', 'value'],
+      ['processors.1.nonsense', 'parse_exception', undefined],
+      ['processors.2.script', 'script_exception', undefined],
+      ['processors.3.foreach.processor.gsub', 'parse_exception', 'pattern'],
+      ['processors.4.drop.on_failure.0.rename', 'parse_exception', 'target_field'],
+      ['on_failure.0.set', 'parse_exception', undefined],
     ],
   )
 })
@@ -45,27 +45,27 @@ test('a processor that is not an object with one field is a mistake', () => {
   for (const processor of [{}, { set: { field: 'a', value: 1 }, drop: {} }, [], null, 5])
     assert.equal(
       mistakeOf(processor),
-      'processors[0] parse_exception: a processor must be an object with one field, its type',
+      'processors.0 parse_exception: a processor must be an object with one field, its type',
     )
   const inHandlers = mistakes({ processors: [{ drop: { on_failure: [{}] } }], on_failure: [{}] })
   assert.deepEqual(
     inHandlers.map(({ position }) => position),
-    ['processors[0].drop.on_failure[0]', 'on_failure[0]'],
+    ['processors.0.drop.on_failure.0', 'on_failure.0'],
   )
 })
 
 test('wrong options are rejected with the same messages as in the search engine', () => {
   assert.equal(
     mistakeOf({ set: { field: 'a' } }),
-    'processors[0].set parse_exception: [value] required property is missing',
+    'processors.0.set parse_exception: [value] required property is missing',
   )
   assert.equal(
     mistakeOf({ set: { field: 1, value: 1 } }),
-    "processors[0].set parse_exception: [field] property isn't a string, but of type [java.lang.Integer]",
+    "processors.0.set parse_exception: [field] property isn't a string, but of type [java.lang.Integer]",
   )
   assert.equal(
     mistakeOf({ nonsense: {} }),
-    'processors[0].nonsense parse_exception: No processor type exists with name [nonsense]',
+    'processors.0.nonsense parse_exception: No processor type exists with name [nonsense]',
   )
   assert.match(
     mistakeOf({ set: { field: 'a', value: 1, x: 1 } }),
@@ -103,7 +103,7 @@ test('the error of a script that does not compile has line, column and an excerp
   assert.match(found!.script!.scriptStack[0]!, /ctx\.b = a\.foo\(\);/)
   const body = mistakesBody([found!])
   assert.equal(body.type, 'script_exception')
-  assert.match(String(body.reason), /^processors\[0\]\.script: compile error: method \[int, foo\/0\] not found$/)
+  assert.match(String(body.reason), /^processors\.0\.script: compile error: method \[int, foo\/0\] not found$/)
 })
 
 test('definitions that are not pipelines or are too large are rejected', () => {

@@ -76,11 +76,11 @@ function mistake(position: string, error: ConfigError): Mistake {
 
 function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
   return definitions.map((definition, index) => {
-    const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
+    const run = compileProcessor(definition, `${path}.${index}`, building, depth)
     // If the definition is not a Map with one entry, `compileProcessor` has recorded a mistake, and the pipeline never runs.
     const [type, options] = (definition instanceof Map ? [...definition][0] : undefined) ?? ['', undefined]
     const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
-    return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }
+    return { run, position: `${path}.${index}.${type}`, type: String(type), tag: tag ?? undefined }
   })
 }
 

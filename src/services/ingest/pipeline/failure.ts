@@ -29,7 +29,7 @@ export interface ScriptDetails {
   offset: number
 }
 
-/** The reason why a document failed. `processor` is the position of the processor, for example `processors[2].script`. */
+/** The reason why a document failed. `processor` is the position of the processor, for example `processors.2.script`. */
 export interface Failure {
   processor: string
   processorType: string

@@ -72,12 +72,12 @@ check('the processor set sets a field to a value, a filled template or the value
   [
     [{ set: { field: 'a.b', value: 1 } }],
     '{"a":"text"}',
-    'processors[0].set illegal_argument_exception: cannot set [b] with parent object of type [java.lang.String] as part of path [a.b]',
+    'processors.0.set illegal_argument_exception: cannot set [b] with parent object of type [java.lang.String] as part of path [a.b]',
   ],
   [
     [{ set: { field: 'l.5', value: 1 } }],
     '{"l":[1]}',
-    'processors[0].set illegal_argument_exception: [5] is out of bounds for array with length [1] as part of path [l.5]',
+    'processors.0.set illegal_argument_exception: [5] is out of bounds for array with length [1] as part of path [l.5]',
   ],
   [
     [{ set: { field: 'l', value: '{{#l}}<{{.}}>{{/l}}{{^no}}none{{/no}}{{! a comment }}' } }],
@@ -91,7 +91,7 @@ check('the processors remove, rename and append change fields', [
   [
     [{ remove: { field: 'x' } }],
     '{}',
-    'processors[0].remove illegal_argument_exception: field [x] not present as part of path [x]',
+    'processors.0.remove illegal_argument_exception: field [x] not present as part of path [x]',
   ],
   [[{ remove: { field: 'x', ignore_missing: true } }], '{"a":1}', '{"a":1}'],
   [[{ remove: { keep: 'a' } }], '{"a":1,"b":2}', '{"a":1}'],
@@ -99,12 +99,12 @@ check('the processors remove, rename and append change fields', [
   [
     [{ rename: { field: 'x', target_field: 'y' } }],
     '{}',
-    "processors[0].rename illegal_argument_exception: field [x] doesn't exist",
+    "processors.0.rename illegal_argument_exception: field [x] doesn't exist",
   ],
   [
     [{ rename: { field: 'x', target_field: 'y' } }],
     '{"x":1,"y":2}',
-    'processors[0].rename illegal_argument_exception: field [y] already exists',
+    'processors.0.rename illegal_argument_exception: field [y] already exists',
   ],
   [[{ rename: { field: 'x', target_field: 'y', ignore_missing: true } }], '{}', '{}'],
   [[{ append: { field: 'a', value: ['x', '{{n}}'] } }], '{"n":"v"}', '{"n":"v","a":["x","v"]}'],
@@ -129,17 +129,17 @@ check('processors for texts change case, split and replace', [
   [
     [{ lowercase: { field: 'x' } }],
     '{}',
-    'processors[0].lowercase illegal_argument_exception: field [x] not present as part of path [x]',
+    'processors.0.lowercase illegal_argument_exception: field [x] not present as part of path [x]',
   ],
   [
     [{ lowercase: { field: 'x' } }],
     '{"x":1}',
-    'processors[0].lowercase illegal_argument_exception: field [x] of type [java.lang.Integer] cannot be cast to [java.lang.String]',
+    'processors.0.lowercase illegal_argument_exception: field [x] of type [java.lang.Integer] cannot be cast to [java.lang.String]',
   ],
   [
     [{ lowercase: { field: 'x' } }],
     '{"x":null}',
-    'processors[0].lowercase illegal_argument_exception: field [x] is null, cannot process it.',
+    'processors.0.lowercase illegal_argument_exception: field [x] is null, cannot process it.',
   ],
   [[{ lowercase: { field: 'x', ignore_missing: true } }], '{}', '{}'],
 ])
@@ -159,12 +159,12 @@ check('the processors convert and json change the type of values', [
   [
     [{ convert: { field: 'a', type: 'integer' } }],
     '{"a":"x1"}',
-    'processors[0].convert illegal_argument_exception: unable to convert [x1] to integer: For input string: "x1"',
+    'processors.0.convert illegal_argument_exception: unable to convert [x1] to integer: For input string: "x1"',
   ],
   [
     [{ convert: { field: 'a', type: 'ip' } }],
     '{"a":"300.1.1.1"}',
-    "processors[0].convert illegal_argument_exception: '300.1.1.1' is not an IP string literal.",
+    "processors.0.convert illegal_argument_exception: '300.1.1.1' is not an IP string literal.",
   ],
   [
     [{ json: { field: 'a', target_field: 'b' } }],
@@ -207,7 +207,7 @@ check('the processor date reads many formats', [
   [
     [{ date: { field: 'd', formats: ['yyyy-MM-dd'] } }],
     '{"d":"2020-02-30"}',
-    'processors[0].date illegal_argument_exception: unable to parse date [2020-02-30]',
+    'processors.0.date illegal_argument_exception: unable to parse date [2020-02-30]',
   ],
 ])
 
@@ -222,17 +222,17 @@ check('the processor script changes the document', [
   [
     [{ script: { source: 'params.x = 1' } }],
     '{}',
-    'processors[0].script script_exception: runtime error: the value is read-only',
+    'processors.0.script script_exception: runtime error: the value is read-only',
   ],
   [
     [{ set: { if: 'ctx.a = 1; return true', field: 'b', value: 1 } }],
     '{}',
-    'processors[0].set script_exception: runtime error: the value is read-only',
+    'processors.0.set script_exception: runtime error: the value is read-only',
   ],
   [
     [{ script: { source: 'ctx.a.b.c = 1' } }],
     '{}',
-    'processors[0].script script_exception: runtime error: cannot access method/field [b] from a null def reference',
+    'processors.0.script script_exception: runtime error: cannot access method/field [b] from a null def reference',
   ],
   [
     [{ script: { source: 'ctx.self = ctx' } }],
@@ -259,7 +259,7 @@ check('the processors foreach, drop and fail, and the option on_failure, control
   ],
   [[{ foreach: { field: 'no', ignore_missing: true, processor: { drop: {} } } }], '{}', '{}'],
   [[{ drop: { if: "ctx.kind == 'noise'" } }, { set: { field: 'a', value: 1 } }], '{"kind":"noise"}', 'dropped'],
-  [[{ fail: { message: 'no {{a}}', tag: 't' } }], '{"a":"b"}', 'processors[0].fail fail_processor_exception: no b'],
+  [[{ fail: { message: 'no {{a}}', tag: 't' } }], '{"a":"b"}', 'processors.0.fail fail_processor_exception: no b'],
   [[{ fail: { message: 'x', ignore_failure: true } }, { set: { field: 'a', value: 1 } }], '{}', '{"a":1}'],
   [
     [
@@ -285,7 +285,7 @@ check('the processors foreach, drop and fail, and the option on_failure, control
   [
     [{ fail: { message: 'a', on_failure: [{ fail: { message: 'b' } }] } }],
     '{}',
-    'processors[0].fail.on_failure[0].fail fail_processor_exception: b',
+    'processors.0.fail.on_failure.0.fail fail_processor_exception: b',
   ],
   [
     [
@@ -294,7 +294,7 @@ check('the processors foreach, drop and fail, and the option on_failure, control
       },
     ],
     '{"l":[{"a":1},{}]}',
-    "processors[0].foreach.processor.rename illegal_argument_exception: field [_ingest._value.a] doesn't exist",
+    "processors.0.foreach.processor.rename illegal_argument_exception: field [_ingest._value.a] doesn't exist",
   ],
 ])
 
@@ -326,7 +326,7 @@ test('all processors of a document share one limit of steps, which failure handl
   assert.equal(run([loop, loop], '{}'), '{}')
   assert.match(
     run([loop, loop, loop, loop, { set: { field: 'a', value: 1 } }], '{}'),
-    /processors\[3\]\.script script_exception: .*1000000 steps/,
+    /processors\.3\.script script_exception: .*1000000 steps/,
   )
   const growing = { set: { field: 'a', value: '{{a}}{{a}}' } }
   assert.match(run(new Array(40).fill(growing), '{"a":"xxxxxxxx"}'), /out_of_memory_error/)

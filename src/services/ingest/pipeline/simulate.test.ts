@@ -47,7 +47,7 @@ test('a document that reaches a pipeline with mistakes fails with the first mist
   assert.equal(faulty.error?.type, 'illegal_state_exception')
   assert.match(
     faulty.error.reason,
-    /^pipeline with id \[faulty\] could not be loaded, caused by \[processors\[0\]\.set: .*required property is missing\]$/,
+    /^pipeline with id \[faulty\] could not be loaded, caused by \[processors\.0\.set: .*required property is missing\]$/,
   )
   assert.match(odd.error.reason, /\[odd\] could not be loaded, caused by \[.*a pipeline must be an object\]/)
   assert.deepEqual(none.doc._source, { name: 'none' })

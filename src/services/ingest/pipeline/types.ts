@@ -23,7 +23,7 @@ export interface IngestDocument {
   notes: Map<string, ProcessorError | undefined> | undefined
 }
 
-/** A mistake in the definition of a pipeline. `position` is for example `processors[2].script`. */
+/** A mistake in the definition of a pipeline. `position` is for example `processors.2.script`. */
 export interface Mistake {
   position: string
   type: string

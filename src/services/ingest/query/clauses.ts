@@ -111,7 +111,7 @@ const readTerms: Reader = (body, at, reading) => {
   const [field, values] = fieldOf(body, at)
   if (!Array.isArray(values)) throw invalid(`${at}.${field}: expected an array of values`)
   countValues(reading, values.length, at)
-  return { kind: 'terms', field, values: values.map((value, index) => scalar(value, `${at}.${field}[${index}]`)) }
+  return { kind: 'terms', field, values: values.map((value, index) => scalar(value, `${at}.${field}.${index}`)) }
 }
 
 const comparisons: Comparison[] = ['gt', 'gte', 'lt', 'lte']
@@ -191,7 +191,7 @@ const readMatch: Reader = (body, at) => {
 const readIds: Reader = (body, at, reading) => {
   if (!isObject(body) || !Array.isArray(body.values)) throw invalid(`${at}.values: expected an array of ids`)
   countValues(reading, body.values.length, at)
-  return { kind: 'ids', values: body.values.map((value, index) => text(value, `${at}.values[${index}]`)) }
+  return { kind: 'ids', values: body.values.map((value, index) => text(value, `${at}.values.${index}`)) }
 }
 
 const readBool: Reader = (body, at, reading, depth) => {
@@ -209,7 +209,7 @@ const readBool: Reader = (body, at, reading, depth) => {
   checkFields(body, known, at)
   const all = (name: string) =>
     (body[name] === undefined || body[name] === null ? [] : [body[name]].flat()).map((query, index) =>
-      read(query, `${at}.${name}[${index}]`, reading, depth + 1),
+      read(query, `${at}.${name}.${index}`, reading, depth + 1),
     )
   const [must, should, mustNot] = [[...all('must'), ...all('filter')], all('should'), all('must_not')]
   const minimum = minimumOf(body.minimum_should_match, should.length, must.length === 0 ? 1 : 0, at)

@@ -92,7 +92,7 @@ function readSort(sort: unknown): SortKey[] {
   if (sort === undefined || sort === null) return []
   const texts = typeof sort === 'string' ? sort.split(',') : [sort].flat()
   if (texts.length > sortKeysMax) throw invalid(`sort: expected at most ${sortKeysMax} keys`)
-  return texts.flatMap((one, index) => sortKeys(one, `sort[${index}]`))
+  return texts.flatMap((one, index) => sortKeys(one, `sort.${index}`))
 }
 
 function sortKeys(sort: unknown, at: string): SortKey[] {
@@ -147,5 +147,5 @@ function readSource(source: unknown): boolean | SourceFilter {
 
 function patterns(list: unknown[], at: string): string[] {
   if (list.length > sourcePatternsMax) throw invalid(`${at}: expected at most ${sourcePatternsMax} fields`)
-  return list.map((one, index) => checkField(one, `${at}[${index}]`))
+  return list.map((one, index) => checkField(one, `${at}.${index}`))
 }

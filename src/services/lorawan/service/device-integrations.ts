@@ -154,7 +154,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, request: Parameters<Devi
   const functions = await inspectAll(
     deps,
     tenantId,
-    devices.map(({ formatter }, index) => ({ ...(formatter && { formatter }), path: `devices[${index}].formatter` })),
+    devices.map(({ formatter }, index) => ({ ...(formatter && { formatter }), path: `devices.${index}.formatter` })),
   )
   const rows = devices.map((device) => newRow(kit.newId(), device, functions.get(device.formatter ?? '')!))
   const failed: { netDeviceId: string; reason: string }[] = []
@@ -173,7 +173,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, request: Parameters<Devi
     if (inserted.size === 0) return []
     const registrations = rows.flatMap((row, index) =>
       inserted.has(row.netDeviceId) && !isRepeated(index)
-        ? [registrationOf(row.endpointId, devices[index]!, poolIds, `devices[${index}]`)]
+        ? [registrationOf(row.endpointId, devices[index]!, poolIds, `devices.${index}`)]
         : [],
     )
     await deps.register.registerAll(sql, ctx, version, registrations)
@@ -213,7 +213,7 @@ export function requireOneEnd(items: Pick<NewDevice, 'endpointRelations'>[], fie
     endpointRelations.some((relation) => 'from' in relation && 'to' in relation),
   )
   if (index !== -1)
-    throw invalidField(`${field}[${index}].endpointRelations`, 'expected exactly one of from and to in each relation')
+    throw invalidField(`${field}.${index}.endpointRelations`, 'expected exactly one of from and to in each relation')
 }
 
 /** Returns the endpoint that is registered together with a device or gateway. */

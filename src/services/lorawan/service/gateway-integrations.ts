@@ -152,7 +152,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<Gatewa
   const version = await requireVersion(deps, ctx, { tenantId, appVersionName, scope: 'application:endpoint:create' })
   const withoutInfo = onNet ? gateways.findIndex(({ netGatewayInfo }) => !netGatewayInfo) : -1
   if (withoutInfo !== -1)
-    throw invalidField(`gateways[${withoutInfo}].netGatewayInfo`, 'is required while registerGatewaysOnNet is true')
+    throw invalidField(`gateways.${withoutInfo}.netGatewayInfo`, 'is required while registerGatewaysOnNet is true')
   requireOneEnd(gateways, 'gateways')
   const reasons = new Map<number, string>()
   const ids = gateways.map(({ netGatewayId }) => netGatewayId)
@@ -162,7 +162,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<Gatewa
     else if (taken.has(netGatewayId)) reasons.set(index, takenText(netGatewayId))
   const candidates = () =>
     gateways
-      .map((gateway, index): Candidate => ({ gateway, requestPath: `gateways[${index}]` }))
+      .map((gateway, index): Candidate => ({ gateway, requestPath: `gateways.${index}` }))
       .filter((_, index) => !reasons.has(index))
   const insertAll = (sql: Sql) => insert(deps, sql, ctx, account, { version, poolIds }, candidates())
   if (onNet) {

@@ -43,18 +43,18 @@ suite('writing points', () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const id = endpoint.endpointId
     const cases: [unknown, string][] = [
-      [{ [id]: { good: [at(1)], 'bad name': [at(2)] } }, `${id}.bad name[0]`],
-      [{ [id]: { good: [at(1), at('yesterday')] } }, `${id}.good[1].timestamp`],
-      [{ [id]: { good: [at(1), at(1.5)] } }, `${id}.good[1].timestamp`],
-      [{ [id]: { good: [at(1), at(1e18)] } }, `${id}.good[1].timestamp`],
-      [{ [id]: { good: [at(1), { values: { value: 1 } }] } }, `${id}.good[1].timestamp`],
-      [{ [id]: { good: [at(1), at(2, [1])] } }, `${id}.good[1].values`],
-      [{ [id]: { good: [at(1), at(2, { value: {} })] } }, `${id}.good[1].values.value`],
-      [{ [id]: { good: [at(1), at(2, { time: 1 })] } }, `${id}.good[1].values.time`],
-      [{ [id]: { good: [at(1), at(2, { 'a,b': 1 })] } }, `${id}.good[1].values.a,b`],
+      [{ [id]: { good: [at(1)], 'bad name': [at(2)] } }, `${id}.bad name.0`],
+      [{ [id]: { good: [at(1), at('yesterday')] } }, `${id}.good.1.timestamp`],
+      [{ [id]: { good: [at(1), at(1.5)] } }, `${id}.good.1.timestamp`],
+      [{ [id]: { good: [at(1), at(1e18)] } }, `${id}.good.1.timestamp`],
+      [{ [id]: { good: [at(1), { values: { value: 1 } }] } }, `${id}.good.1.timestamp`],
+      [{ [id]: { good: [at(1), at(2, [1])] } }, `${id}.good.1.values`],
+      [{ [id]: { good: [at(1), at(2, { value: {} })] } }, `${id}.good.1.values.value`],
+      [{ [id]: { good: [at(1), at(2, { time: 1 })] } }, `${id}.good.1.values.time`],
+      [{ [id]: { good: [at(1), at(2, { 'a,b': 1 })] } }, `${id}.good.1.values.a,b`],
       // Fields are joined by control characters, so this name would look like two names.
-      [{ [id]: { good: [at(1), at(2, { 'a\tgood\nb': 1 })] } }, `${id}.good[1].values.a\tgood\nb`],
-      [{ [id]: { good: [at(1), null] } }, `${id}.good[1]`],
+      [{ [id]: { good: [at(1), at(2, { 'a\tgood\nb': 1 })] } }, `${id}.good.1.values.a\tgood\nb`],
+      [{ [id]: { good: [at(1), null] } }, `${id}.good.1`],
       [{ [id]: { good: at(1) } }, `${id}.good`],
       [{ [id]: [] }, id],
     ]

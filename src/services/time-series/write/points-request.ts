@@ -62,7 +62,7 @@ function pointsOf(body: Record<string, unknown>): NewPoint[] {
       const seriesPath = `${endpointId}.${seriesName}`
       if (!Array.isArray(list)) throw invalid(seriesPath, 'expected a list of points')
       for (const [index, point] of list.entries())
-        points.push({ endpointId, seriesName, ...pointOf(point, `${seriesPath}[${index}]`) })
+        points.push({ endpointId, seriesName, ...pointOf(point, `${seriesPath}.${index}`) })
     }
   }
   return points
