@@ -122,7 +122,10 @@ suite('creating device integrations', () => {
       )
     const related = [{ ...devices[0], endpointRelations: [{ type: 'contains', to: crypto.randomUUID() }] }]
     await expectStatus(404, `POST ${path}/devices`, { appVersionName: version, devices: related })
-    const twoEnds = [devices[0], { netDeviceId: 'b', name: 'b', endpointRelations: [{ type: 'contains', from: 'x', to: 'y' }] }]
+    const twoEnds = [
+      devices[0],
+      { netDeviceId: 'b', name: 'b', endpointRelations: [{ type: 'contains', from: 'x', to: 'y' }] },
+    ]
     const refused = await expectStatus(400, `POST ${path}/devices`, { appVersionName: version, devices: twoEnds })
     assert.match(refused.body.message, /^devices\.1\.endpointRelations: expected exactly one of/)
     await expectStatus(400, `POST ${path}/devices`, { appVersionName: version, devices: [] })

@@ -84,7 +84,8 @@ export const listClients = {
 export const changeSecret = {
   name: 'clients.secret.rotate',
   summary: 'Create a new secret for a client',
-  description: 'The old secret stays valid for an hour, also after further changes: the 20 newest old secrets are kept. ' +
+  description:
+    'The old secret stays valid for an hour, also after further changes: the 20 newest old secrets are kept. ' +
     'The caller must hold all permissions that the client holds.',
   params: byId('client'),
   response: {
