@@ -124,11 +124,12 @@ async function verifyCertificate(
       ? badCredentials('no authority of this platform issued the certificate')
       : badCredentials('the certificate was suspended or revoked, or has expired', issuingTenant)
   }
-  const { tenantId, credentialId } = verified
+  const { tenantId, credentialId, invalidAfter } = verified
   return {
     tenantId,
     credentialIds: [credentialId],
     methods: ['x509'],
+    validUntil: invalidAfter,
     isStillValid: async () => (await credentials.verifyCertificate(certificate)) !== undefined,
   }
 }
@@ -169,6 +170,7 @@ async function verify(credentials: Verification, client: Client): Promise<Authen
     tenantId: password.tenantId,
     credentialIds: [...certificate.credentialIds, ...password.credentialIds],
     methods: ['x509', 'basic'],
+    validUntil: certificate.validUntil,
     isStillValid: async () => (await certificate.isStillValid()) && (await password.isStillValid()),
   }
 }

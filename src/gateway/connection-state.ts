@@ -11,6 +11,8 @@ export interface Authentication {
   tenantId: string
   credentialIds: string[]
   methods: Method[]
+  /** When the client certificate expires; undefined without a certificate. */
+  validUntil?: Date | undefined
   /** Verifies the credentials again. Called after events may have been missed. */
   isStillValid(): Promise<boolean>
 }

@@ -1,9 +1,10 @@
 /**
- * Checks the affected connections again when credentials, a tenant or its required authentication change. After a reset, checks all
- * connections. A check that fails is retried. bindings.ts handles changes of tokens and endpoints.
+ * Checks the affected connections again when credentials, a tenant or its required authentication change, or a certificate expires. After a
+ * reset, checks all connections. A check that fails is retried. bindings.ts handles changes of tokens and endpoints.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
+import { createCertificateExpiry } from './certificate-expiry.ts'
 import type { Clients } from './clients.ts'
 import { type Binding, type DeviceConnection, invalidateRoutes } from './connection-state.ts'
 import { type Identify, isFailure, missingMethod } from './identify.ts'
@@ -18,7 +19,7 @@ export interface Recheck {
 }
 
 export function createRecheck(
-  { bus, log, stopping }: Pick<Kit, 'bus' | 'log' | 'stopping'>,
+  { bus, log, now, stopping }: Pick<Kit, 'bus' | 'log' | 'now' | 'stopping'>,
   deps: { clients: Clients; tenants: Tenants; bindings: Bindings; identify: Identify; reportAgain(): void },
 ): Recheck {
   const { clients, tenants, bindings, identify } = deps
@@ -27,6 +28,10 @@ export function createRecheck(
     logFailure: (err, remaining, retryInMs) => connectionRecheckFailed(log, { err, remaining, retryInMs }),
     stopping,
   })
+
+  const certificateExpiry = createCertificateExpiry(now, (connection) =>
+    connection.close('not_authorized', 'its certificate has expired'),
+  )
 
   clients.onEnd((which) => {
     // After a reset, `bus.onReset` below checks all connections.
@@ -102,9 +107,13 @@ export function createRecheck(
   return {
     opened(connection) {
       connections.add(connection)
+      certificateExpiry.opened(connection)
       if (clients.isStale(connection.client)) recheckLater(connection)
     },
-    closed: (connection) => void connections.delete(connection),
+    closed(connection) {
+      connections.delete(connection)
+      certificateExpiry.closed(connection)
+    },
     count: () => connections.size,
   }
 }

@@ -192,6 +192,17 @@ test('when credentials are suspended, revoked or deleted, only the connections w
   }
 })
 
+test('X.509: the connection of a client is closed when its certificate expires', async () => {
+  const ca = (await admin('GET /kpc/api/v1/certificates/root')).text
+  const connect = async (ttl: number) => {
+    const { certificateChain: cert, privateKey: key } = (await admin('POST /api/v1/x509-credentials', { ttl })).body
+    return await aDevice(fixture.mqttsUrl, { protocolVersion: 5, ca, cert, key })
+  }
+  const [shortLived, longLived] = [await connect(3), await connect(3600)]
+  await eventually(() => assert.ok(!shortLived.client.connected), { withinMs: 6000 })
+  assert.ok(longLived.client.connected)
+})
+
 test('X.509: a client with a certificate of the platform may connect over TLS until the certificate is suspended', async () => {
   const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'sensor', ttl: 3600 })).body
   const root = (await admin('GET /kpc/api/v1/certificates/root')).text
