@@ -55,6 +55,8 @@ test('a value of the wrong kind is rejected with the expected kind', () => {
     ['BASE_URL', 'http://host/?x', 'an address'],
     ['BASE_URL', 'ftp://host', 'an address'],
     ['LOG_LEVEL', 'loud', 'one of trace'],
+    ['MASTER_KEY', 'short', 'at least 32 characters'],
+    ['NEW_MASTER_KEY', 'short', 'at least 32 characters'],
     ['TRUST_PROXY', 'yes', 'the number of proxies in front'],
     ['TRUST_PROXY', '10.0.0.0/99', 'their networks'],
     ['TRUST_PROXY', 'on', 'write how many proxies are in front .WAYPOST_TRUST_PROXY=1.'],
@@ -67,6 +69,14 @@ test('a value of the wrong kind is rejected with the expected kind', () => {
         return true
       },
     )
+})
+
+test('a certificate without its key is an error before the database is opened', () => {
+  for (const name of ['HTTPS', 'MQTTS'])
+    assert.throws(() => loadConfig({ [`WAYPOST_${name}_KEY_FILE`]: '/key.pem' }), {
+      name: 'ConfigurationError',
+      message: `WAYPOST_${name}_CERTIFICATE_FILE and WAYPOST_${name}_KEY_FILE belong together: set both or none`,
+    })
 })
 
 test('every default is a value that the setting accepts', () => {

@@ -93,6 +93,7 @@ const platform = {
     kind: 'text',
     default: undefined,
     secret: true,
+    lengthMin: 32,
     meaning:
       'key that seals the secrets in the database, at least 32 characters; default: a generated file in the data ' +
       'directory',

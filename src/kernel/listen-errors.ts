@@ -3,6 +3,7 @@ const reasons: Record<string, (port: number, setting: string) => string> = {
   EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another port`,
   EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose a port above 1023`,
   EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
+  ENOTFOUND: () => 'WAYPOST_HOST is neither an address nor a known host name',
 }
 
 /** Calls `listen`. If it fails, throws an error that names the setting to change. */

@@ -49,6 +49,8 @@ function validated(name: string, setting: Setting, value: string, checks: Checks
       `${settingPrefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
     )
   if (setting.choices && !setting.choices.includes(value)) throw invalidValue(`one of ${setting.choices.join(', ')}`)
+  if (setting.lengthMin !== undefined && value.length < setting.lengthMin)
+    throw invalidValue(`at least ${setting.lengthMin} characters`)
   switch (setting.kind) {
     case 'port':
     case 'optional port':

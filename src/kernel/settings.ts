@@ -24,6 +24,8 @@ export interface Setting {
   choices?: readonly string[]
   /** The minimum and maximum of an integer. Default: 0 to 999,999,999. */
   range?: readonly [least: number, greatest: number]
+  /** The minimum length of a text. */
+  lengthMin?: number
 }
 
 /**
@@ -122,6 +124,14 @@ export interface PlatformSettings {
   mail: { url: string | undefined; from: string | undefined }
   /** The store for contents of files and blobs: a directory, or an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }
+}
+
+/** Throws if only one of the settings for the certificate and for the key of a TLS listener is set. `name` is their prefix, such as HTTPS. */
+export function requirePair(name: string, certificateFile: string | undefined, keyFile: string | undefined) {
+  if ((certificateFile === undefined) !== (keyFile === undefined))
+    throw new ConfigurationError(
+      `WAYPOST_${name}_CERTIFICATE_FILE and WAYPOST_${name}_KEY_FILE belong together: set both or none`,
+    )
 }
 
 /** A mistake in the environment variables. It is reported to the operator in one line. */
