@@ -2,8 +2,16 @@ import assert from 'node:assert/strict'
 import { appendFileSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { afterAllTests, independentPool, startTestServer, temporaryDirectory } from '../../../test/harness/database.ts'
+import {
+  administrationOf,
+  afterAllTests,
+  freshDatabase,
+  independentPool,
+  startTestServer,
+  temporaryDirectory,
+} from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { freePort } from '../../../test/harness/free-port.ts'
 import { tcpProxy } from '../../../test/harness/postgres-server.ts'
 import { createDb, isDatabaseUnavailable } from '../db.ts'
 import { parseUrl } from './address.ts'
@@ -247,4 +255,36 @@ suite('LISTEN', () => {
     await second.unlisten()
     await eventually(async () => assert.equal((await listeners()).length, 0))
   })
+})
+
+test('a database that refuses connections is named in the error, without its password', async () => {
+  const port = await freePort()
+  const db = createDb({ url: `postgres://ada:secret@127.0.0.1:${port}/x` }, { max: 1, name: 'refused' })
+  try {
+    await assert.rejects(db.sql`select 1`, (error: NodeJS.ErrnoException) => {
+      assert.equal(error.code, 'ECONNREFUSED')
+      assert.equal(
+        error.message,
+        `The database at 127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`,
+      )
+      return true
+    })
+  } finally {
+    await db.close()
+  }
+})
+
+test('a database without free connections is named in the error, with the settings that an operator can change', async () => {
+  const connection = await freshDatabase()
+  const admin = independentPool(await administrationOf(connection))
+  await admin`alter database ${admin(connection.database!)} connection limit 0`
+  const db = createDb(connection, { max: 1, name: 'crowded' })
+  try {
+    await assert.rejects(db.sql`select 1`, {
+      code: '53300',
+      message: /^The database at .* accepts no more connections: .*max_connections.*WAYPOST_DATABASE_CONNECTIONS$/,
+    })
+  } finally {
+    await db.close()
+  }
 })

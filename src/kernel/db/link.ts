@@ -74,6 +74,8 @@ export interface LinkOptions {
 }
 
 const connectSeconds = 10
+/** The code of PostgreSQL for a connection that would exceed max_connections or the limit of the role or database. */
+const tooManyConnections = '53300'
 
 /** Opens a connection to one host. The connection's settings fix the formats of dates and bytes, because values.ts parses these formats. */
 export async function openLink(server: Server, host: Host, options: LinkOptions): Promise<Link> {
@@ -104,7 +106,7 @@ export async function openLink(server: Server, host: Host, options: LinkOptions)
     await client.connect()
   } catch (error) {
     client.end().catch(() => {})
-    throw connectError(error as Error)
+    throw connectError(error as Error, host)
   }
   if (state.readOnly && server.hosts.length > 1) {
     void link.end()
@@ -113,7 +115,15 @@ export async function openLink(server: Server, host: Host, options: LinkOptions)
   return link
 }
 
-function connectError(error: Error): Error {
+/** Says which server failed and what an operator can change. The error keeps its type and its code, by which callers know it. */
+function connectError(error: Error, { host, port }: Host): Error {
+  const { syscall, code } = error as NodeJS.ErrnoException
+  if (syscall === 'connect' || syscall === 'getaddrinfo')
+    error.message = `The database at ${host}:${port} cannot be reached: ${error.message}`
+  if (code === tooManyConnections)
+    error.message =
+      `The database at ${host}:${port} accepts no more connections: ${error.message}; ` +
+      'raise its max_connections, or lower WAYPOST_DATABASE_CONNECTIONS'
   if (error instanceof DatabaseError || (error as { code?: unknown }).code !== undefined) return error
   if (error.message.includes('timeout expired'))
     return new ConnectionError('CONNECTION_TIMEOUT', `The database did not answer within ${connectSeconds} s`, error)
