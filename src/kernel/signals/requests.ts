@@ -48,7 +48,7 @@ export function createRequests(signals: {
     async request(nodeId, { name }, payload, { timeoutMs = defaultTimeoutMs } = {}) {
       const id = newId()
       const timer = setTimeout(() => {
-        waiting.get(id)?.reject(new Error(`node ${nodeId} did not answer ${name} within ${timeoutMs} ms`))
+        waiting.get(id)?.reject(withoutStack(`node ${nodeId} did not answer ${name} within ${timeoutMs} ms`))
       }, timeoutMs)
       try {
         return await new Promise<never>((resolve, reject) => {
@@ -63,4 +63,11 @@ export function createRequests(signals: {
       }
     },
   }
+}
+
+/** Creates the error for a node that does not answer. This is expected after a crash, and the stack would show only a timer. */
+function withoutStack(message: string): Error {
+  const error = new Error(message)
+  delete error.stack
+  return error
 }
