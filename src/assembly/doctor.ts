@@ -12,7 +12,7 @@ import type { HealthReport } from '../kernel/health.ts'
 import { httpsSettings } from '../kernel/http/settings.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Migration, readMigrations } from '../kernel/migrate.ts'
-import { loadMasterKey, readDataKey } from '../kernel/secrets.ts'
+import { loadMasterKey, RotationUnderWay, readDataKey } from '../kernel/secrets.ts'
 import { migrationSources } from './build.ts'
 import { connectDatabase } from './database.ts'
 
@@ -271,6 +271,9 @@ async function* checkMasterKey(config: Config, pool: Pool): AsyncGenerator<Findi
     await readDataKey(pool, loadMasterKey(config.masterKey, config.dataDirectory))
     yield ok('The master key opens the stored secrets')
   } catch (error) {
-    yield problem(reasonOf(error), 'Use the previous WAYPOST_MASTER_KEY or WAYPOST_DATA, or restore a backup')
+    if (error instanceof RotationUnderWay) {
+      yield ok('The master key opens the stored secrets')
+      yield warning('A rotation of the keys is not complete', error.nextStep)
+    } else yield problem(reasonOf(error), 'Use the previous WAYPOST_MASTER_KEY or WAYPOST_DATA, or restore a backup')
   }
 }

@@ -148,14 +148,21 @@ export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer |
     return row && openOrExplain(masterKey, [row.sealed]).key
   }
   const keys = await readDataKeys(sql, masterKey)
-  if (keys?.rotation) throw new RotationUnderWay()
+  if (keys?.rotation) throw new RotationUnderWay(keys.rotation.phase)
   return keys?.current
 }
 
 export class RotationUnderWay extends Error {
   override readonly name = 'RotationUnderWay'
-  constructor() {
-    super('The keys of this installation are being rotated. Finish this first: waypost secrets rotate')
+  /** What an operator does to complete the rotation. */
+  readonly nextStep: string
+  constructor(phase: RotationPhase) {
+    const nextStep =
+      phase === 'sealed'
+        ? 'Give every node the new master key, restart it, then run: waypost secrets finish'
+        : 'If no process runs the rotation, continue it with: waypost secrets rotate'
+    super(`The keys of this installation are being rotated. ${nextStep}`)
+    this.nextStep = nextStep
   }
 }
 
