@@ -306,6 +306,18 @@ test('without the database, requests are answered with 503 in the OAuth error fo
   }
 })
 
+test('without space for new rows, a login is answered in the OAuth error format with a time to wait, and not with 500', async () => {
+  const full = await openIdentity({ connection: await migratedDatabase([identity]), environment })
+  const realm = await full.addRealm('full')
+  full.kit.log.level = 'silent'
+  await full.kit.db.sql.unsafe(`
+    create function identity.refuse() returns trigger language plpgsql as $$ begin
+      raise exception 'could not extend file' using errcode = '53100'; end $$;
+    create trigger full_disk before insert on identity.artefacts for each row execute function identity.refuse()`)
+  const { status, body, headers } = await call(clientOf(realm).authUrl(pkce().challenge))
+  assert.deepEqual([status, body?.error, headers.get('retry-after')], [503, 'temporarily_unavailable', '60'])
+})
+
 test('a start with 10,000 unused realms takes less than five seconds and creates no signing keys', async () => {
   const { sql } = waypost.kit.db
   await sql`

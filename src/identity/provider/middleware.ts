@@ -1,7 +1,7 @@
 /** Koa middleware around oidc-provider: transactions, security headers, Keycloak's fields, and error responses. */
 import type { Ctx, Middleware } from 'oidc-provider'
-import { isDatabaseUnavailable } from '../../kernel/db.ts'
-import { PlatformError } from '../../kernel/errors.ts'
+import { isDatabaseUnavailable, isExhausted } from '../../kernel/db.ts'
+import { InsufficientResources, PlatformError } from '../../kernel/errors.ts'
 import { errorCodeHeader } from '../../kernel/http/failures.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
@@ -107,6 +107,7 @@ export const answerUnexpectedErrors =
     else ctx.set('Access-Control-Allow-Origin', allowedOrigin)
     if (failure === undefined) return setErrorCode(ctx)
     if (isDatabaseUnavailable(failure)) return answer(ctx, 503, 'the database is not reachable right now', 2)
+    if (isExhausted(failure)) failure = InsufficientResources({}, { headers: { 'retry-after': '60' } })
     if (failure instanceof PlatformError) {
       const wait = Number(failure.headers?.['retry-after'] ?? 2)
       answer(ctx, failure.status, failure.message, wait)

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isDatabaseUnavailable } from '../../kernel/db.ts'
+import { isDatabaseUnavailable, isExhausted } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
-import { PlatformError } from '../../kernel/errors.ts'
+import { InsufficientResources, PlatformError } from '../../kernel/errors.ts'
 import { allowRequestedHeaders } from '../../kernel/http/cors.ts'
 import { errorCodeHeader } from '../../kernel/http/failures.ts'
 import { isOriginAllowed } from '../clients.ts'
@@ -203,6 +203,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
     reply.header('retry-after', '2')
     return sendError(reply, 503, 'temporarily_unavailable', 'the database is not reachable right now')
   }
+  if (isExhausted(error)) error = InsufficientResources({}, { headers: { 'retry-after': '60' } })
   if (error instanceof PlatformError) {
     if (error.headers) reply.headers(error.headers)
     const name = error.status === 429 || error.status === 503 ? 'temporarily_unavailable' : 'invalid_request'
