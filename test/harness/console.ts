@@ -204,6 +204,15 @@ const misplaced = `new Promise((resolve) => requestAnimationFrame(() => setTimeo
     part.checkVisibility() && part.getBoundingClientRect().left < part.parentElement.getBoundingClientRect().left + 60),
 ].map((element) => element.outerHTML.slice(0, 120))))))`
 
+/** Measures how far the window and the page can be scrolled beyond their contents, in pixels. */
+const emptySpace = `(() => {
+  const content = document.querySelector('.content')
+  if (content === null) return [0, 0]
+  const { bottom } = content.lastElementChild.getBoundingClientRect()
+  return [document.documentElement.scrollHeight - innerHeight,
+    content.scrollHeight - Math.max(content.clientHeight, bottom - content.getBoundingClientRect().top + content.scrollTop)]
+})()`
+
 /** Checks that nothing is cut off at a width of 320 pixels, which is 400 % zoom on a usual screen. */
 export async function checkNarrow(page: Page, name: string) {
   const before = page.viewportSize()
@@ -215,6 +224,8 @@ export async function checkNarrow(page: Page, name: string) {
   assert.deepEqual(outside, [], `wider than 320 pixels: ${name}`)
   assert.deepEqual(wide, [], `conditions cover each other at 320 pixels: ${name}`)
   assert.ok(scrollWidth <= 320, `${name} scrolls sideways: ${scrollWidth}`)
+  const [window, content] = await page.evaluate<[number, number]>(emptySpace)
+  assert.ok(window <= 1 && content <= 1, `${name} scrolls to empty space: ${window} pixels, in the page ${content} pixels`)
   await page.setViewportSize(before ?? { width: 1280, height: 800 })
 }
 
