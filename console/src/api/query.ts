@@ -223,11 +223,18 @@ function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }
   return ids.length > 0 && ids.every(([key, value]) => queriedArgs[key] === value)
 }
 
+export interface ChangeOptions {
+  /** Further nouns that are read again. */
+  also?: string[]
+  /** If true, the page stays open after a deletion, so what the page reads with the arguments of the deletion is read again too. */
+  staysOpen?: boolean
+}
+
 /**
  * Returns a function that calls an operation which changes data. Afterwards, all lists and objects of its noun (`alerts` of
- * `alerts.delete`) are read again; `also` names further nouns.
+ * `alerts.delete`) are read again.
  */
-export function useChange<P extends CallName>(name: P, { also = [] }: { also?: string[] } = {}): Change<P> {
+export function useChange<P extends CallName>(name: P, { also = [], staysOpen }: ChangeOptions = {}): Change<P> {
   const { client } = useSession()
   const queries = useQueryClient()
   const mutation = useMutation({
@@ -242,7 +249,7 @@ export function useChange<P extends CallName>(name: P, { also = [] }: { also?: s
       } catch (error) {
         return { kind: 'failed', problem: problemOfChange(error) }
       }
-      const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && readsDeleted(key, args)
+      const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && !staysOpen && readsDeleted(key, args)
       const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) => !isGone(queryKey)
       const nouns = [name.split('.')[0]!, ...also]
       await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun], predicate })))

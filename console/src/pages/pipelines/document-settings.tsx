@@ -28,8 +28,9 @@ export function DocumentSettings({ applicationName }: { applicationName: string 
   const read = useGet('ingest.templates.get', { tenantID, applicationName }, { enabled: tenantID !== '' })
   const may = useMay()
   const resource = `application-${applicationName}`
-  const template = Object.values(read.data ?? {})[0] as Template | undefined
   const isAbsent = read.problem?.status === 404
+  // After a deletion, the data that was read before is still there.
+  const template = isAbsent ? undefined : (Object.values(read.data ?? {})[0] as Template | undefined)
   if (read.isLoading) return <Loading label={texts.loading} />
   return (
     <Card title={texts.settings}>
@@ -41,7 +42,7 @@ export function DocumentSettings({ applicationName }: { applicationName: string 
           (may('application:update', resource) ? (
             <TemplateForm
               index={{ tenantID, applicationName }}
-              template={isAbsent ? undefined : template}
+              template={template}
               mayDelete={may('application:delete', resource)}
               mayListPipelines={may('application:read', 'tenant-system')}
             />
@@ -128,7 +129,7 @@ function TemplateForm({ index, template, mayDelete, mayListPipelines }: FormProp
 
 function Stop({ index }: Pick<FormProps, 'index'>) {
   const [isOpen, setOpen] = useState(false)
-  const change = useChange('ingest.templates.delete')
+  const change = useChange('ingest.templates.delete', { staysOpen: true })
   const toast = useToast()
   async function stop() {
     const outcome = await change.run(index)

@@ -18,7 +18,7 @@ type User = BodyOf<'users.get'>
 export function SecondFactors({ user: { id, username } }: { user: User }) {
   const [isOpen, setOpen] = useState(false)
   const list = useList('users.secondFactors.list', { id })
-  const change = useChange('users.secondFactors.delete')
+  const change = useChange('users.secondFactors.delete', { staysOpen: true })
   const may = useMay()
   const toast = useToast()
   async function remove() {

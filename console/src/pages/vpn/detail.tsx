@@ -136,7 +136,7 @@ function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
   // The same operation revokes an active client and deletes a revoked client. Another administrator can revoke the client while the dialog
   // is open, and the dialog then must not become the dialog of the deletion.
   const [asked, setAsked] = useState<'revoke' | 'delete'>('revoke')
-  const change = useChange('vpnClients.delete')
+  const change = useChange('vpnClients.delete', { staysOpen: asked === 'revoke' })
   const [, navigate] = useLocation()
   const toast = useToast()
   const isActive = state === 'active'
