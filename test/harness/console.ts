@@ -225,7 +225,10 @@ export async function checkNarrow(page: Page, name: string) {
   assert.deepEqual(wide, [], `conditions cover each other at 320 pixels: ${name}`)
   assert.ok(scrollWidth <= 320, `${name} scrolls sideways: ${scrollWidth}`)
   const [window, content] = await page.evaluate<[number, number]>(emptySpace)
-  assert.ok(window <= 1 && content <= 1, `${name} scrolls to empty space: ${window} pixels, in the page ${content} pixels`)
+  assert.ok(
+    window <= 1 && content <= 1,
+    `${name} scrolls to empty space: ${window} pixels, in the page ${content} pixels`,
+  )
   await page.setViewportSize(before ?? { width: 1280, height: 800 })
 }
 
