@@ -188,6 +188,17 @@ test('the platform stores the time zone of the account, and the console shows ti
   assert.ok(text.includes(tokyo) && text.endsWith('GMT+9'), text)
 })
 
+test('a wrong present password is reported as such, and not as a missing permission', async () => {
+  await page.goto(console_.address('/account'))
+  await settled(page)
+  await page.getByLabel(/^Present password/).fill('not my password')
+  await page.getByLabel(/^New password/).fill('correct horse battery')
+  console_.expect(/403.*password/)
+  await button('Change the password').click()
+  const refusal = page.getByRole('alert').filter({ hasText: /present password|permission/ })
+  assert.match(await refusal.innerText(), /^The present password is wrong/)
+})
+
 test('an administrator of the platform creates a tenant, the administrator of the tenant signs in, and the tenant is suspended', async () => {
   const { platform } = console_
   const { admin, frontendClient, tenantId } = platform.bootstrap.platform

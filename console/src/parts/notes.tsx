@@ -9,10 +9,10 @@ import { texts } from './texts.ts'
 /** Shows an error: message, code and correlation id. */
 export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: (() => void) | undefined }) {
   const { message, code, correlationId, retryAfterSeconds, field } = problem
-  if (problem.status === 403) {
-    const { isOfChange, missingScope } = problem
-    return isOfChange ? <RefusedChange scope={missingScope} /> : <PermissionNote scope={missingScope} />
-  }
+  const { isOfChange, missingScope } = problem
+  // A change can be refused for another reason than a missing permission, such as a wrong password. The message then says which.
+  if (problem.status === 403 && isOfChange && missingScope) return <RefusedChange scope={missingScope} />
+  if (problem.status === 403 && !isOfChange) return <PermissionNote scope={missingScope} />
   return (
     <div className="note note-bad" role="alert">
       <Icon name="alert" />
@@ -66,11 +66,11 @@ export const PermissionNote = ({ scope }: { scope?: string | undefined }) => (
 )
 
 /** Shows that a change was rejected. The form stays open. */
-const RefusedChange = ({ scope }: { scope: string | undefined }) => (
+const RefusedChange = ({ scope }: { scope: string }) => (
   <div className="note note-bad" role="alert">
     <Icon name="lock" />
     <p className="note-body">
-      {texts.changeRefused} {permissionText(scope)}
+      {texts.changeRefused} {texts.noPermissionText(scope)}
     </p>
   </div>
 )
