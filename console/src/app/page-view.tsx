@@ -12,7 +12,7 @@ import { EmptyState, ErrorNote, Note, PermissionNote } from '../parts/notes.tsx'
 import { PageHeader } from '../parts/page-header.tsx'
 import { useHasUnsaved } from '../parts/unsaved.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
-import { findPage, mayOpen } from './routes.ts'
+import { findPage, isReadable, mayOpen, pathOfAddress } from './routes.ts'
 import { texts } from './texts.ts'
 
 const loaded = new Map<PageEntry, ComponentType<PageProps>>()
@@ -50,10 +50,11 @@ function LoadedPage({ page, params }: { page: PageEntry; params: Record<string, 
 }
 
 export function PageView() {
-  const [path] = useLocation()
+  const [routed] = useLocation()
   const { session } = useSession()
   const me = useMe()
-  const found = findPage(path)
+  const path = routed.startsWith('~') ? routed : pathOfAddress()
+  const found = isReadable(path) ? findPage(path) : undefined
   const held = useHeldMe(path, me.data)
   useFocusOnNavigation(path)
   if (!found) return <NoPage />

@@ -1,5 +1,6 @@
 /** Finds the page of a path, and returns whether a caller may open it. */
 import { type Me, maySomewhere } from '../api/me.ts'
+import { consolePath } from '../api/platform.ts'
 import { type PageEntry, pages } from '../pages/registry.ts'
 import { grouped } from '../parts/group.ts'
 
@@ -36,12 +37,35 @@ const byLength = grouped(
   ({ segments }) => String(segments.length),
 )
 
+/** Returns whether the parameter that the page needs as a number is one. Otherwise, there is no page at the path. */
+const hasNumber = ({ number }: PageEntry, params: Record<string, string>) =>
+  number === undefined || /^\d{1,15}$/.test(params[number] ?? '')
+
+/**
+ * Returns the path of the address below the tenant, with its escapes. The path of the router is decoded in part, so it does not show
+ * whether the address contained `%25` or a broken escape.
+ */
+export function pathOfAddress(): string {
+  const segments = segmentsOf(location.pathname.slice(consolePath.length))
+  return `/${segments.slice(1).join('/')}`
+}
+
+/** Returns whether all escapes of a path can be decoded. */
+export function isReadable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Finds the page of a path, with its parameters decoded. */
 export function findPage(path: string): { page: PageEntry; params: Record<string, string> } | undefined {
   const pathSegments = segmentsOf(path).map(decode)
   for (const { page, segments } of byLength.get(String(pathSegments.length)) ?? []) {
     const params = match(segments, pathSegments)
-    if (params) return { page, params }
+    if (params && hasNumber(page, params)) return { page, params }
   }
   return undefined
 }

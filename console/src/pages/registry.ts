@@ -15,6 +15,8 @@ export interface PageEntry {
   icon?: IconName
   /** Scope that the page needs, on any resource. Of several scopes, one is sufficient. Without a scope, every caller may open the page. */
   scope?: string | readonly string[]
+  /** Name of a parameter of the path that must be a number. */
+  number?: string
   /** The page exists only in the console of this realm. A page without this field exists in all realms. */
   realm?: 'platform'
   /** Further words by which a search in the palette (Ctrl K) finds the page. */
@@ -271,15 +273,20 @@ export const pages: PageEntry[] = [
     load: () => import('./lorawan/edit.tsx'),
   },
   {
-    ...{ path: '/lorawan/:kind/:id/edit', title: 'Edit LoRaWAN integration', scope: readLorawan },
+    ...{ path: '/lorawan/:kind/:id/edit', number: 'id', title: 'Edit LoRaWAN integration', scope: readLorawan },
     load: () => import('./lorawan/edit.tsx'),
   },
   {
-    ...{ path: '/lorawan/applications/:id', title: 'LoRaWAN application', scope: 'net-app-integration:read' },
+    ...{
+      path: '/lorawan/applications/:id',
+      number: 'id',
+      title: 'LoRaWAN application',
+      scope: 'net-app-integration:read',
+    },
     load: () => import('./lorawan/application.tsx'),
   },
   {
-    ...{ path: '/lorawan/accounts/:id', title: 'LoRaWAN account', scope: 'net-account-integration:read' },
+    ...{ path: '/lorawan/accounts/:id', number: 'id', title: 'LoRaWAN account', scope: 'net-account-integration:read' },
     load: () => import('./lorawan/account.tsx'),
   },
   {

@@ -82,7 +82,7 @@ suite('the build of the console', () => {
 
 async function serve(console: Console) {
   const app = fastify()
-  mountConsole({ app } as never, console, () => 'https://example.com/waypost')
+  mountConsole({ app, unreadablePaths: new Map() } as never, console, () => 'https://example.com/waypost')
   afterAllTests(() => app.close())
   return app
 }
@@ -116,7 +116,7 @@ suite('serving the console', async () => {
   test('a page that was opened while the console was being built loads the console when the build is complete', async () => {
     const console = createConsole({ ...options, directory })
     const app = fastify()
-    mountConsole({ app } as never, console, () => address)
+    mountConsole({ app, unreadablePaths: new Map() } as never, console, () => address)
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     afterAllTests(() => app.close())
     const page = await (await openBrowser()).newPage()

@@ -1,6 +1,7 @@
 /** Serves the web console: its files below `/console/@/`, and the page that loads the app at every other path below `/console`. */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FastifyReply } from 'fastify'
 import type { HttpServer } from '../../kernel/http/server.ts'
 import { version } from '../version.ts'
 import type { Console } from './console.ts'
@@ -18,16 +19,18 @@ const pageHeaders = {
   'x-frame-options': 'DENY',
 }
 
-export function mountConsole({ app }: HttpServer, console: Console, baseUrl: () => string) {
-  for (const path of ['/console', '/console/*', '/console/@/signed-in'])
-    app.get(path, async (_, reply) => {
-      const state = await console.state()
-      reply.headers(pageHeaders)
-      if (state.kind === 'ready') return reply.send(shellPage(state.manifest, baseUrl(), version))
-      reply.code(503)
-      if (state.kind === 'failed') return reply.send(failedPage(baseUrl(), state.reason))
-      return reply.header('retry-after', '1').send(buildingPage(baseUrl()))
-    })
+export function mountConsole({ app, unreadablePaths }: HttpServer, console: Console, baseUrl: () => string) {
+  async function sendPage(reply: FastifyReply) {
+    const state = await console.state()
+    reply.headers(pageHeaders)
+    if (state.kind === 'ready') return reply.send(shellPage(state.manifest, baseUrl(), version))
+    reply.code(503)
+    if (state.kind === 'failed') return reply.send(failedPage(baseUrl(), state.reason))
+    return reply.header('retry-after', '1').send(buildingPage(baseUrl()))
+  }
+  for (const path of ['/console', '/console/*', '/console/@/signed-in']) app.get(path, (_, reply) => sendPage(reply))
+  // The page says that there is no such page.
+  unreadablePaths.set('/console/', sendPage)
 
   // An open page polls this path to find out whether the platform has a newer console.
   app.get('/console/@/build.json', async (_, reply) => {

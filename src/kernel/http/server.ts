@@ -8,7 +8,6 @@ import { type Authenticate, type Caller, type Ctx, isAnonymous } from '../contra
 import type { HttpApi } from '../define-service.ts'
 import { messageFormat } from '../error-formats.ts'
 import { NotLinkable, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
-import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createRateLimit, createVariableRateLimit } from '../rate-limit.ts'
@@ -31,12 +30,13 @@ import {
 import { endWithInternalCall, internalCaller, isLinkCall } from './internal-calls.ts'
 import { type Address, createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
+import { requestId } from './request-id.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
 import { mountRoutes, type Operation, plugin, scopesOf } from './routes.ts'
 import { isSecure, type SecureTransport, secureTransport } from './secure-transport.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { createUnreadResponses, type UnreadLimit } from './unread-responses.ts'
-import { answerUnreadable } from './unreadable-requests.ts'
+import { answerUnreadable, type UnreadablePaths } from './unreadable-requests.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -76,6 +76,7 @@ export interface HttpServer {
   mount(api: HttpApi): void
   /** Compresses responses of routes outside of the APIs. Undefined if compression is off. */
   compression: Compression | undefined
+  unreadablePaths: UnreadablePaths
   listen(at: Address): Promise<void>
   /** Opens HTTPS too, and returns its port. */
   listenSecurely(at: Address, certificate: ServerCertificate): Promise<number>
@@ -84,7 +85,6 @@ export interface HttpServer {
 
 /** Time for running requests when the server closes. It must fit into the ten seconds for stopping the process. */
 const runningRequestsMs = 5_000
-const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
 /** State of a running server. */
 interface State {
@@ -105,7 +105,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     acceptFailed: options.connections.acceptFailed,
   })
   const formats = createFormatsByRoot()
-  const app = createApp(options, listeners, formats)
+  const unreadablePaths: UnreadablePaths = new Map()
+  const app = createApp(options, listeners, formats, unreadablePaths)
   const requestSignals = createRequestSignals()
   options.stopping?.addEventListener('abort', requestSignals.stop)
   const refusals = options.metrics.counter(
@@ -132,6 +133,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     operations: state.operations,
     apis: state.apis,
     compression,
+    unreadablePaths,
     mount(api) {
       state.apis.push(api)
       mountApi(app, api, {
@@ -177,7 +179,7 @@ function createRecord(options: HttpOptions, operations: Operation[]) {
 type Listeners = ReturnType<typeof createListeners>
 type Formats = ReturnType<typeof createFormatsByRoot>
 
-function createApp(options: HttpOptions, listeners: Listeners, formats: Formats): FastifyInstance {
+function createApp(options: HttpOptions, listeners: Listeners, formats: Formats, unreadablePaths: UnreadablePaths) {
   const { log } = options
   const app = fastify({
     // Fastify's info messages are suppressed, because they would repeat the messages of the start.
@@ -185,8 +187,11 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     // A logger for each request would cost 5 µs and would rarely be used. Log calls add the correlation id themselves.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
-    frameworkErrors: (error, request, reply) =>
-      respondWithError(log, error, request as never, reply as never, formats.at(request.url)),
+    frameworkErrors: (error, request, reply) => {
+      const respond = [...unreadablePaths].find(([start]) => request.url.startsWith(start))?.[1]
+      if (respond && request.method === 'GET') return void respond(reply as never)
+      respondWithError(log, error, request as never, reply as never, formats.at(request.url))
+    },
     clientErrorHandler: answerUnreadable,
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
@@ -195,10 +200,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     serverFactory: listeners.serverFactory,
     requestIdHeader: false,
     exposeHeadRoutes: true,
-    genReqId: (request) => {
-      const correlationId = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
-      return typeof correlationId === 'string' && correlationPattern.test(correlationId) ? correlationId : newId()
-    },
+    genReqId: requestId,
     // Existing clients send doubled slashes, and paths in the specification have trailing slashes.
     routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
   }) as unknown as FastifyInstance

@@ -1,6 +1,10 @@
 /** Answers requests that Node.js cannot parse. Their path is unknown, so the answer has the default error format. */
 import { maxHeaderSize } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyReply } from 'fastify'
+
+/** Responses to requests whose path has a broken escape, such as `/console/%E0`, by the start of the path. Other paths get an error. */
+export type UnreadablePaths = Map<string, (reply: FastifyReply) => Promise<unknown>>
 
 interface ParseError extends Error {
   code?: string
