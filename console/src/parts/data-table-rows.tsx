@@ -171,13 +171,16 @@ export function SelectionBar({
   actions: ReactNode
 }) {
   if (selection.kind === 'some' && selection.ids.size === 0) return null
+  const hasUnloaded = total === undefined || total > loaded
+  const isReduced = selection.kind === 'some' && selection.isReduced === true && hasUnloaded
   const canSelectAll =
-    allowsAll && selection.kind === 'some' && selection.ids.size >= loaded && (total === undefined || total > loaded)
+    allowsAll && selection.kind === 'some' && (isReduced || selection.ids.size >= loaded) && hasUnloaded
   return (
     <div className="selection-bar" role="status">
       <strong>
         {selection.kind === 'all' ? texts.allSelected(total) : texts.selected(selectedCount(selection, total))}
       </strong>
+      {isReduced && <span>{texts.reducedSelection}</span>}
       {canSelectAll && (
         <Button size="small" look="quiet" onPress={() => onSelect({ kind: 'all' })}>
           {texts.selectAll(total)}

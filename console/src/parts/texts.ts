@@ -67,6 +67,7 @@ export const texts = {
     total === undefined ? 'All that match are selected' : `All ${count(total)} that match are selected`,
   selectAll: (total: number | undefined) =>
     total === undefined ? 'Select all that match' : `Select all ${count(total)} that match`,
+  reducedSelection: 'The rows that are not loaded are no longer selected.',
   clearSelection: 'Clear selection',
   rows: (shown: number, total: number | undefined) =>
     total === undefined || total === shown ? counted(shown, 'row') : `${count(shown)} of ${count(total)} rows`,
