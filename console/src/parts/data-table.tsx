@@ -9,6 +9,7 @@ import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-
 import type { DataTableProps, TableList } from './data-table-types.ts'
 import { overscan, useVisibleRows } from './data-table-virtual.ts'
 import { ErrorNote } from './notes.tsx'
+import { useScrollMemory } from './scroll-memory.ts'
 import { extend, isSelected, nothingSelected, toggle } from './selection.ts'
 import { texts } from './texts.ts'
 
@@ -26,6 +27,13 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const visible = rows.getVirtualItems()
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
+  const keepPosition = useScrollMemory({
+    ...{ label, loaded: items.length, isLoading: list.isLoading || list.isOld, hasMore },
+    ...{ isLoadingMore: list.isLoadingMore, loadMore: list.loadMore },
+    first: rows.range?.startIndex ?? 0,
+    visible: (rows.range?.endIndex ?? 0) - (rows.range?.startIndex ?? 0) + 1,
+    scrollTo: (row) => rows.scrollToIndex(row, { align: 'start' }),
+  })
 
   // A page of the list can be empty although further pages follow, so the table is then still loading. The head is rendered during the
   // loading, so that only rows are left to render.
@@ -68,7 +76,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
         />
       )}
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
-      <div ref={scroller} {...frameOf(list.isOld, isLoading ? loadingHeight : rows.getTotalSize())}>
+      <div
+        ref={scroller}
+        onWheel={keepPosition}
+        onPointerDown={keepPosition}
+        {...frameOf(list.isOld, isLoading ? loadingHeight : rows.getTotalSize())}
+      >
         <div
           role="grid"
           className="table"
@@ -82,7 +95,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
             const cell = cellOf(target)
             if (cell && (cell.row !== active.row || cell.column !== active.column)) setActive(cell)
           }}
-          onKeyDown={(event) => handleKey(event, props, { active, moveTo, select }, columnCount)}
+          onKeyDown={(event) => {
+            keepPosition()
+            handleKey(event, props, { active, moveTo, select }, columnCount)
+          }}
         >
           <HeadRow {...props} selection={selection} active={activeIn(-1)} ids={ids} />
           {!isLoading && (
