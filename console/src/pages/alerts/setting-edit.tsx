@@ -1,6 +1,8 @@
 /** Form that creates or changes an alert setting. */
+
+import { useApplications } from '../../api/applications.ts'
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
-import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Loading } from '../../parts/card.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
@@ -141,7 +143,7 @@ const withPresent = (names: string[], present: string) =>
   [...new Set([...(present === '' ? [] : [present]), ...names])].map((value) => ({ value, label: value }))
 
 function TargetFields({ form }: { form: Form<Values> }) {
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const { target, appName, appVersionName } = form.values
   const versions = applications.items.flatMap((application) => application.versions.map(({ name }) => name))
   return (

@@ -1,8 +1,10 @@
 /** The first step of connecting a device: the user chooses or creates an application version, and registers an endpoint. */
+
 import { type FormEvent, useState } from 'react'
+import { useApplications } from '../../api/applications.ts'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
-import { useChange, useList } from '../../api/query.ts'
+import { useChange } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
@@ -11,7 +13,7 @@ import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { cut } from '../../parts/text.tsx'
 import { texts } from './texts.ts'
 
-type Application = ItemOf<'applications.list'>
+type Application = Pick<ItemOf<'applications.list'>, 'name'> & { versions: { name: string }[] }
 interface Made {
   endpointId: string
   token: string
@@ -36,7 +38,7 @@ const optionsOf = (applications: Application[], mayCreate: boolean) => [
 ]
 
 export function ChooseForm({ onMade: onRegistered }: { onMade(endpoint: Made): void }) {
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const may = useMay()
   if (applications.isLoading) return <Loading label={texts.loading} />
   if (applications.problem && !applications.isRead)

@@ -1,6 +1,8 @@
 /** Actions on a dashboard: duplicate, export, use for an application, delete. */
+
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useApplications } from '../../api/applications.ts'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { Button, CancelButton } from '../../parts/button.tsx'
@@ -120,7 +122,7 @@ function DeleteDialog({ dashboardId, name, onClose }: DialogProps & { name: stri
 
 function UseDialog({ dashboardId, onClose }: DialogProps) {
   const dashboard = useGet('dashboards.get', { dashboardId })
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const change = useChange('dashboardTemplates.update')
   const [appVersionName, setVersion] = useState('')
   const toast = useToast()

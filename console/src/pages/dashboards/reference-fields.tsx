@@ -1,5 +1,6 @@
 /** Fields that choose an application, endpoint or filter: a fixed object, or the value of a variable. */
 
+import { useApplications } from '../../api/applications.ts'
 import { useList } from '../../api/query.ts'
 import { useEndpointChoice } from '../../api/series-choice.ts'
 import { SelectField } from '../../parts/fields.tsx'
@@ -35,7 +36,7 @@ const withChosen = <T extends { value: string; label: string }>(options: T[], va
     : [...options, { value, label: short(value) }]
 
 export function ApplicationReference({ label, variables, value, onChange, isPlain = false }: ReferenceProps) {
-  const { items } = useList('applications.list', {})
+  const { items } = useApplications()
   const known = items.map(({ name, displayName }) => ({ value: name, label: short(displayName ?? name) }))
   const options = [
     { value: none, label: isPlain ? texts.noValue : texts.firstVariable },

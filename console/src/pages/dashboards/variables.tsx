@@ -1,4 +1,6 @@
 /** The bar above a dashboard: its variables, time, refresh and live state. */
+
+import { useApplications } from '../../api/applications.ts'
 import type { LiveState } from '../../api/live.ts'
 import { useList } from '../../api/query.ts'
 import { useEndpointChoice } from '../../api/series-choice.ts'
@@ -108,7 +110,7 @@ const withChosen = (options: { value: string; label: string }[], value: string) 
   value === '' || options.some((option) => option.value === value) ? options : [{ value, label: value }, ...options]
 
 function ApplicationField({ variable, values, onChange }: FieldProps) {
-  const { items } = useList('applications.list', {})
+  const { items } = useApplications()
   const value = values[variable.name] ?? ''
   const options = items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
   return (

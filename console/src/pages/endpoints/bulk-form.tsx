@@ -1,5 +1,5 @@
 /** The form with the parameters of a job over many endpoints. */
-import { useList } from '../../api/query.ts'
+import { useApplications } from '../../api/applications.ts'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { NumberField } from '../../parts/number-field.tsx'
@@ -148,7 +148,7 @@ function VersionChoice({
   value: string
   onChange(version: string): void
 }) {
-  const { items } = useList('applications.list', {})
+  const { items } = useApplications()
   const options = items
     .filter(({ name }) => application === '' || name === application)
     .flatMap(({ name, displayName, versions }) =>

@@ -1,7 +1,9 @@
 /** Registers an endpoint, and shows its token once. */
+
 import { type FormEvent, useState } from 'react'
+import { useApplications } from '../../api/applications.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
-import { useChange, useList } from '../../api/query.ts'
+import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
@@ -30,7 +32,7 @@ export default function NewEndpointPage() {
 }
 
 function EndpointForm({ onMade }: { onMade(endpoint: Registered): void }) {
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const create = useChange('endpoints.create')
   const versions = applications.items.flatMap((application) => application.versions.map(({ name }) => name))
   const form = useForm({ appVersion: '', endpointId: '', name: '' }, create.problem)

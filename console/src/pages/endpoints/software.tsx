@@ -4,7 +4,7 @@ import { useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
+import { EmptyState, ErrorNote, PermissionNote } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import type { TabProps } from './tab.ts'
@@ -12,6 +12,7 @@ import { tabTexts as texts } from './tab-texts.ts'
 import { useSoftware } from './use-software.ts'
 
 const refreshMs = 5_000
+const readScope = 'application:software:read'
 const tones: Record<keyof typeof texts.softwareStates, Tone> = {
   current: 'good',
   waiting: 'info',
@@ -22,7 +23,7 @@ const tones: Record<keyof typeof texts.softwareStates, Tone> = {
 /** Shows the offered version, with a badge if the version is now suspended. A suspended version is not offered again. */
 function Offered({ appName, version }: { appName: string; version: string | undefined }) {
   const may = useMay()
-  const enabled = version !== undefined && may('application:software:read', `application-${appName}`)
+  const enabled = version !== undefined && may(readScope, `application-${appName}`)
   const { data } = useGet('software.get', { appName, softwareVersion: version ?? '' }, { enabled, refreshMs })
   return (
     <>
@@ -32,7 +33,14 @@ function Offered({ appName, version }: { appName: string; version: string | unde
   )
 }
 
-export default function SoftwareTab({ endpoint: { endpointId, appName } }: TabProps) {
+export default function SoftwareTab(props: TabProps) {
+  const may = useMay()
+  // The platform hides an application from callers who may not read its software, and would respond that it does not exist.
+  if (!may(readScope, ...props.resources)) return <PermissionNote scope={readScope} />
+  return <Software {...props} />
+}
+
+function Software({ endpoint: { endpointId, appName } }: TabProps) {
   const software = useSoftware(appName, endpointId)
   const { data } = software
   if (software.isLoading) return <Loading label={texts.loading} />

@@ -4,7 +4,8 @@
  */
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
-import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
+import { useApplications } from '../../api/applications.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
@@ -43,7 +44,7 @@ function NewIntegration({ kind }: { kind: Kind }) {
   const createAccount = useChange('accountIntegrations.create')
   const create = isApplication ? createApp : createAccount
   const form = useForm(first, create.problem)
-  const applications = useList('applications.list', {}, { enabled: isApplication })
+  const applications = useApplications()
   const [, navigate] = useLocation()
   const toast = useToast()
   const { name, appName, netUsername, netIdentityServerHost, netPlainMqttServerUrl, netApiKeyId, description } =

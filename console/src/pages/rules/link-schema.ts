@@ -2,7 +2,9 @@
  * The schema for the form of a link, which is a trigger or an action of a rule. It has the fields of the API, with the applications and
  * rules of the tenant as choices.
  */
+
 import { useMemo } from 'react'
+import { useApplications } from '../../api/applications.ts'
 import { type BodySchema, useBodySchema } from '../../api/body-schema.ts'
 import { useList } from '../../api/query.ts'
 import type { Problem } from '../../parts/problem.ts'
@@ -46,7 +48,7 @@ const rankOf = (name: string, required: string[], isScript: boolean) =>
 
 export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | ActionType): BodySchema | undefined {
   const body = useBodySchema(`${nounOf(kind, type)}.create`)
-  const applications = useList('applications.list', {})
+  const applications = useApplications()
   const rules = useList('rules.list', { size: choicesMax }, { enabled: type === 'rule-execution' })
   return useMemo(() => {
     if (!body) return undefined
