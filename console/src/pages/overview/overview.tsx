@@ -147,7 +147,7 @@ function Alerts() {
         <p className="quiet">{texts.alertsNone}</p>
       ) : (
         <div className="scroll-x">
-          <table className="plain-table">
+          <table className="plain-table breaks">
             <thead>
               <tr>
                 <th scope="col">{texts.columns.type}</th>
@@ -204,7 +204,7 @@ function Newest() {
         </div>
       ) : (
         <div className="scroll-x">
-          <table className="plain-table">
+          <table className="plain-table breaks">
             <thead>
               <tr>
                 <th scope="col">{texts.columns.id}</th>
@@ -245,7 +245,7 @@ function Refused() {
         <p className="quiet">{texts.refusedNone}</p>
       ) : (
         <div className="scroll-x">
-          <table className="plain-table">
+          <table className="plain-table breaks">
             <thead>
               <tr>
                 <th scope="col">{texts.columns.time}</th>
