@@ -8,6 +8,8 @@ import type { TabProps } from './tab.ts'
 
 const typesMax = 100
 const readCommands = 200
+/** Interval at which the page looks for commands of new types, which other users, rules and devices may send. */
+const newTypesMs = 5_000
 
 export function useCommands({ endpoint: { endpointId, appName }, resources }: TabProps, more: string[] = []) {
   const may = useMay()
@@ -15,9 +17,13 @@ export function useCommands({ endpoint: { endpointId, appName }, resources }: Ta
   const ofApplication = useList(
     'commands.ofApplication.list',
     { applicationName: appName, size: readCommands },
-    { enabled: mayList },
+    { enabled: mayList, refreshMs: newTypesMs },
   )
-  const traffic = useList('traffic.list', { endpointIds: endpointId, extension: 'cex', size: readCommands })
+  const traffic = useList(
+    'traffic.list',
+    { endpointIds: endpointId, extension: 'cex', size: readCommands },
+    { refreshMs: newTypesMs },
+  )
   const inTraffic = traffic.items.flatMap(
     ({ resourcePath }) => /^\/?(?:command|result)\/([\w-]+)/.exec(resourcePath)?.[1] ?? [],
   )
@@ -34,5 +40,11 @@ export function useCommands({ endpoint: { endpointId, appName }, resources }: Ta
   const items = commands.items
     .flatMap((ofEndpoint) => ofEndpoint.commands)
     .toSorted((a, b) => b.commandId - a.commandId)
-  return { types, items, isLoading: !isReady || commands.isLoading, problem: commands.problem, reload: commands.reload }
+  return {
+    ...{ types, items, isLoading: !isReady || commands.isLoading, problem: commands.problem },
+    // Without a type, the platform would refuse the request.
+    reload: () => {
+      if (types.length > 0) commands.reload()
+    },
+  }
 }
