@@ -8,7 +8,7 @@ import { texts } from './texts.ts'
 export function problemOf(error: unknown): Problem {
   if (error instanceof WaypostError) {
     const { status, code, field, correlationId, retryAfterSeconds } = error
-    const message = local[code] ?? byStatus(status) ?? error.message
+    const message = local[code] ?? byStatus(status) ?? messageOf(error)
     const more = { missingScope: scopeIn(error), violations: violationsIn(error) }
     return { message, code, status, field, correlationId, retryAfterSeconds, ...more }
   }
@@ -23,6 +23,19 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof TypeError && /fetch|network|load/i.test(error.message))
     return { message: texts.unreachable, code: 'unreachable' }
   return { message: error instanceof Error ? error.message : String(error), code: 'unexpected' }
+}
+
+/**
+ * Returns the message of the error for people who use a form: without the name of the operation, and with the description of a field
+ * instead of the regular expression that the value does not match.
+ */
+function messageOf({ message, code, operation, field }: WaypostError): string {
+  const start = `${operation}: ${field} `
+  if (code === 'invalid_argument' && message.startsWith(start)) return texts.badValue(message.slice(start.length))
+  return message.replace(
+    /(?:^[\w.[\]]+: )?expected text that matches .*? \((?=[A-Z])(.*)\)$/s,
+    (_, described: string) => texts.notPossible(described.replaceAll('`', '')),
+  )
 }
 
 const local: Record<string, string> = {

@@ -130,7 +130,7 @@ export const createApplication = {
           maxLength: nameLengthMax,
           description:
             'Name: 1 to 128 lower-case letters, digits, `_` and `-`; unique on the platform. Required, unless the platform ' +
-            'generates names (WAYPOST_GENERATE_APPLICATION_NAMES): then it must be empty or absent.',
+            'generates names: then it must be empty or absent.',
         }),
       ),
       ...naming,

@@ -50,6 +50,7 @@ function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutPro
   const [sentAt, setSentAt] = useState<number>()
   const [result, setResult] = useState<{ body: unknown; ms: number }>()
   const send = useChange('commands.send')
+  const isTypeRefused = send.problem?.field === 'commandType'
   const body = payload.trim() === '' ? undefined : parseJson(payload).value
   useUnsaved(payload !== sentPayload)
   async function run() {
@@ -84,6 +85,7 @@ function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutPro
           description={
             commands.types.length > 0 ? texts.knownTypes(commands.types.slice(0, 8).join(', ')) : texts.typeNote
           }
+          problem={isTypeRefused ? send.problem?.message : undefined}
           isRequired
           mono
         />
@@ -104,7 +106,7 @@ function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutPro
           max={60}
           isRequired
         />
-        {send.problem && <ErrorNote problem={send.problem} />}
+        {send.problem && !isTypeRefused && <ErrorNote problem={send.problem} />}
         <div className="form-actions">
           <AsCommand operation="commands.send" args={{ endpointId, commandType, awaitTimeout, body }} />
           <Button look="primary" icon="send" type="submit" isBusy={send.isRunning} isDisabled={commandType === ''}>
