@@ -3656,7 +3656,7 @@ export interface NewAppIntegration {
 
 /** An application to create. */
 export interface NewApplication {
-  /** Name: 1 to 128 lower-case letters, digits, `_` and `-`; unique on the platform. Required, unless the platform generates names (WAYPOST_GENERATE_APPLICATION_NAMES): then it must be empty or absent. */
+  /** Name: 1 to 128 lower-case letters, digits, `_` and `-`; unique on the platform. Required, unless the platform generates names: then it must be empty or absent. */
   name?: string
   /** Name for people. Default: none. */
   displayName?: string
