@@ -27,13 +27,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const visible = rows.getVirtualItems()
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
-  const keepPosition = useScrollMemory({
-    ...{ label, loaded: items.length, isLoading: list.isLoading || list.isOld, hasMore },
-    ...{ isLoadingMore: list.isLoadingMore, loadMore: list.loadMore },
-    first: rows.range?.startIndex ?? 0,
-    visible: (rows.range?.endIndex ?? 0) - (rows.range?.startIndex ?? 0) + 1,
-    scrollTo: (row) => rows.scrollToIndex(row, { align: 'start' }),
-  })
+  const interruptions = usePosition(label, list, rows)
 
   // A page of the list can be empty although further pages follow, so the table is then still loading. The head is rendered during the
   // loading, so that only rows are left to render.
@@ -76,12 +70,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         />
       )}
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
-      <div
-        ref={scroller}
-        onWheel={keepPosition}
-        onPointerDown={keepPosition}
-        {...frameOf(list.isOld, isLoading ? loadingHeight : rows.getTotalSize())}
-      >
+      <div ref={scroller} {...interruptions} {...frameOf(list.isOld, isLoading ? loadingHeight : rows.getTotalSize())}>
         <div
           role="grid"
           className="table"
@@ -95,10 +84,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
             const cell = cellOf(target)
             if (cell && (cell.row !== active.row || cell.column !== active.column)) setActive(cell)
           }}
-          onKeyDown={(event) => {
-            keepPosition()
-            handleKey(event, props, { active, moveTo, select }, columnCount)
-          }}
+          onKeyDown={(event) => handleKey(event, props, { active, moveTo, select }, columnCount)}
         >
           <HeadRow {...props} selection={selection} active={activeIn(-1)} ids={ids} />
           {!isLoading && (
@@ -152,6 +138,22 @@ function useReading(
   }, [hasMore, isLoadingMore, last, items.length, loadMore])
   // biome-ignore lint/correctness/useExhaustiveDependencies: each render creates a new function
   useEffect(() => showRange?.(first, Math.max(first, last)), [first, last, items])
+}
+
+/** Restores the position of the table after the back button. Returns handlers of events with which the user scrolls. */
+function usePosition(
+  label: string,
+  { items, isLoading, isOld, hasMore, isLoadingMore, loadMore }: TableList<unknown>,
+  rows: ReturnType<typeof useVisibleRows>,
+) {
+  const { startIndex = 0, endIndex = 0 } = rows.range ?? {}
+  const interrupt = useScrollMemory({
+    ...{ label, loaded: items.length, isLoading: isLoading || isOld, hasMore, isLoadingMore, loadMore },
+    first: startIndex,
+    visible: endIndex - startIndex + 1,
+    scrollTo: (row) => rows.scrollToIndex(row, { align: 'start' }),
+  })
+  return { onWheel: interrupt, onPointerDown: interrupt, onKeyDownCapture: interrupt }
 }
 
 /** Makes the table one tab stop: Tab enters it once, and the arrow keys move between its cells. */

@@ -1,8 +1,8 @@
 /** Serves the web console: its files below `/console/@/`, and the page that loads the app at every other path below `/console`. */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FastifyReply } from 'fastify'
 import type { HttpServer } from '../../kernel/http/server.ts'
+import type { RespondToPath } from '../../kernel/http/unreadable-requests.ts'
 import { version } from '../version.ts'
 import type { Console } from './console.ts'
 import { type BuiltFile, type Encoding, suffixes } from './manifest.ts'
@@ -20,7 +20,7 @@ const pageHeaders = {
 }
 
 export function mountConsole({ app, unreadablePaths }: HttpServer, console: Console, baseUrl: () => string) {
-  async function sendPage(reply: FastifyReply) {
+  const sendPage: RespondToPath = async (reply) => {
     const state = await console.state()
     reply.headers(pageHeaders)
     if (state.kind === 'ready') return reply.send(shellPage(state.manifest, baseUrl(), version))

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
 /** Responses to requests whose path has a broken escape, such as `/console/%E0`, by the start of the path. Other paths get an error. */
-export type UnreadablePaths = Map<string, (reply: FastifyReply) => Promise<unknown>>
+export type UnreadablePaths = Map<string, RespondToPath>
+export type RespondToPath = (reply: FastifyReply) => Promise<unknown>
 
 interface ParseError extends Error {
   code?: string
