@@ -154,7 +154,7 @@ export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer |
 
 export class RotationUnderWay extends Error {
   override readonly name = 'RotationUnderWay'
-  /** What an operator does to complete the rotation. */
+  /** The step of an operator that completes the rotation. */
   readonly nextStep: string
   constructor(phase: RotationPhase) {
     const nextStep =
