@@ -1,5 +1,4 @@
 /** Reads and checks the values of settings. */
-import { originProblem } from './origin.ts'
 import { ConfigurationError, type EffectiveSetting, type Kind, type Setting } from './settings.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -63,7 +62,7 @@ function validated(name: string, setting: Setting, value: string, checks: Checks
       if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
       return value
     case 'origins':
-      if (!originsIn(value).every((origin) => origin === '*' || !originProblem(origin)))
+      if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
         throw invalidValue(
           'origins such as https://app.example.com, in lower case and without a path, separated by commas; or *',
         )

@@ -19,10 +19,8 @@ before(async () => {
     { correlationId: 'b', createdAt: at(60), endpointId: 'two', extension: 'cex', resourcePath: '/command/reboot' },
     { correlationId: 'c', createdAt: at(120), endpointId: 'one', versionName: 'app-v2', payload: Buffer.from('100%') },
     { correlationId: 'd', createdAt: at(180), endpointId: 'three', applicationName: 'other', versionName: 'other-v1' },
-    { correlationId: 'x', createdAt: at(180), tenantId: 'stranger', endpointId: 'one' },
-  ])
-  await record([
     { correlationId: 'd', direction: 'OUTBOUND', createdAt: at(180), endpointId: 'three', applicationName: 'other' },
+    { correlationId: 'x', createdAt: at(180), tenantId: 'stranger', endpointId: 'one' },
   ])
 })
 
