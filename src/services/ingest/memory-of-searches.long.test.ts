@@ -24,7 +24,7 @@ test('of many searches with large documents, only a few hold their documents at 
   const before = megabytes()
   let largest = 0
   let isOver = false
-  const searches = Promise.all(Array.from({ length: 8 }, () => search(endpoint.index, request))).finally(() => {
+  const searches = Promise.all(Array.from({ length: 6 }, () => search(endpoint.index, request))).finally(() => {
     isOver = true
   })
   while (!isOver) {
