@@ -1,4 +1,4 @@
-import { defineSettings, requirePair, type SettingsOf } from '../kernel/settings.ts'
+import { certificateSettings, defineSettings, type SettingsOf } from '../kernel/settings.ts'
 
 export const gatewaySettings = defineSettings(
   {
@@ -100,35 +100,31 @@ export const gatewaySettings = defineSettings(
         'HTTP; 0: no limit',
     },
   },
-  (value) => {
-    requirePair('MQTTS', value.MQTTS_CERTIFICATE_FILE, value.MQTTS_KEY_FILE)
-    return {
-      mqttPort: value.MQTT_PORT,
-      mqttsPort: value.MQTTS_PORT,
-      mqttUrl: value.MQTT_URL,
-      mqttsUrl: value.MQTTS_URL,
-      /** PEM files; without them the platform's own certificate authority issues the server certificate. */
-      certificateFile: value.MQTTS_CERTIFICATE_FILE,
-      keyFile: value.MQTTS_KEY_FILE,
-      certificateHosts: value.MQTTS_HOSTS.split(',')
-        .map((host) => host.trim())
-        .filter(Boolean),
-      proxyProtocol: value.MQTT_PROXY_PROTOCOL,
-      connectTimeoutSeconds: value.MQTT_CONNECT_TIMEOUT_SECONDS,
-      /** Maximum number of connections from one address. 0 means that only the total is limited. */
-      connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
-      /** Maximum number of connections from one address that have presented neither credentials nor a valid token. */
-      anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
-      /** Seconds until an anonymous connection is closed; 0 disables the time-out. */
-      anonymousSeconds: value.MQTT_STRANGER_SECONDS,
-      /** Rate limits per second; 0 means no limit. */
-      messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
-      messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
-      bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,
-      bytesPerTenant: value.DEVICE_BYTES_PER_TENANT,
-      /** Maximum number of messages in the queue of a session. */
-      queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
-    }
-  },
+  (value) => ({
+    mqttPort: value.MQTT_PORT,
+    mqttsPort: value.MQTTS_PORT,
+    mqttUrl: value.MQTT_URL,
+    mqttsUrl: value.MQTTS_URL,
+    ...certificateSettings(
+      'MQTTS',
+      { certificate: value.MQTTS_CERTIFICATE_FILE, key: value.MQTTS_KEY_FILE },
+      value.MQTTS_HOSTS,
+    ),
+    proxyProtocol: value.MQTT_PROXY_PROTOCOL,
+    connectTimeoutSeconds: value.MQTT_CONNECT_TIMEOUT_SECONDS,
+    /** Maximum number of connections from one address. 0 means that only the total is limited. */
+    connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
+    /** Maximum number of connections from one address that have presented neither credentials nor a valid token. */
+    anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
+    /** Seconds until an anonymous connection is closed; 0 disables the time-out. */
+    anonymousSeconds: value.MQTT_STRANGER_SECONDS,
+    /** Rate limits per second; 0 means no limit. */
+    messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
+    messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
+    bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,
+    bytesPerTenant: value.DEVICE_BYTES_PER_TENANT,
+    /** Maximum number of messages in the queue of a session. */
+    queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
+  }),
 )
 export type GatewaySettings = SettingsOf<typeof gatewaySettings>

@@ -126,12 +126,22 @@ export interface PlatformSettings {
   blobs: { directory: string; s3: S3Settings | undefined }
 }
 
-/** Throws if only one of the settings for the certificate and for the key of a TLS listener is set. `name` is their prefix, such as HTTPS. */
-export function requirePair(name: string, certificateFile: string | undefined, keyFile: string | undefined) {
+/** The settings of a server certificate. Without files, the platform's own certificate authority issues the certificate for the hosts. */
+export function certificateSettings(
+  name: string,
+  files: Record<'certificate' | 'key', string | undefined>,
+  hosts: string,
+) {
+  const { certificate: certificateFile, key: keyFile } = files
   if ((certificateFile === undefined) !== (keyFile === undefined))
     throw new ConfigurationError(
       `WAYPOST_${name}_CERTIFICATE_FILE and WAYPOST_${name}_KEY_FILE belong together: set both or none`,
     )
+  const certificateHosts = hosts
+    .split(',')
+    .map((host) => host.trim())
+    .filter(Boolean)
+  return { certificateFile, keyFile, certificateHosts }
 }
 
 /** A mistake in the environment variables. It is reported to the operator in one line. */

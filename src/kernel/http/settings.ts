@@ -1,4 +1,4 @@
-import { defineSettings, requirePair, type SettingsOf } from '../settings.ts'
+import { certificateSettings, defineSettings, type SettingsOf } from '../settings.ts'
 
 export const httpsSettings = defineSettings(
   {
@@ -48,19 +48,16 @@ export const httpsSettings = defineSettings(
         'seconds for which browsers use HTTPS only (Strict-Transport-Security, in responses over HTTPS); 0: no such header',
     },
   },
-  (value) => {
-    requirePair('HTTPS', value.HTTPS_CERTIFICATE_FILE, value.HTTPS_KEY_FILE)
-    return {
-      port: value.HTTPS_PORT,
-      certificateFile: value.HTTPS_CERTIFICATE_FILE,
-      keyFile: value.HTTPS_KEY_FILE,
-      certificateHosts: value.HTTPS_HOSTS.split(',')
-        .map((host) => host.trim())
-        .filter(Boolean),
-      redirect: value.HTTPS_REDIRECT,
-      hstsSeconds: value.HSTS_SECONDS,
-      compression: value.HTTP_COMPRESSION,
-    }
-  },
+  (value) => ({
+    port: value.HTTPS_PORT,
+    ...certificateSettings(
+      'HTTPS',
+      { certificate: value.HTTPS_CERTIFICATE_FILE, key: value.HTTPS_KEY_FILE },
+      value.HTTPS_HOSTS,
+    ),
+    redirect: value.HTTPS_REDIRECT,
+    hstsSeconds: value.HSTS_SECONDS,
+    compression: value.HTTP_COMPRESSION,
+  }),
 )
 export type HttpsSettings = SettingsOf<typeof httpsSettings>
